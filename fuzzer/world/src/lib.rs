@@ -1,1 +1,46 @@
-//! Under construction.
+//! The simulated world: nodes, links, disks and timers of one execution, where nothing happens unless a
+//! choice says so. All that an adapter needs. No fuzzing, no files, no wall clock, no threads.
+//!
+//! An adapter implements [`System`] (the implementation under test) and [`Judge`] (oracles, model, lenses),
+//! and packs both with [`target`]. The engine drives the result through the erased trait [`Run`].
+
+mod budget;
+mod choice;
+mod contract;
+mod disk;
+mod follow;
+mod judge;
+mod links;
+pub mod log;
+mod menu;
+mod panics;
+mod report;
+mod rng;
+mod run;
+mod schedule;
+mod settings;
+mod system;
+mod target;
+pub mod text;
+mod trace;
+mod vocabulary;
+mod world;
+
+pub use choice::{Choice, ChoiceKind, Slot};
+pub use contract::{Contract, ContractError, DiskPreset, LinkOrder};
+pub use disk::{DiskError, DiskHandle, DiskOperation, OPERATIONS_MAX};
+pub use follow::{Follower, Mapping};
+pub use judge::{Judge, Seen, Tally};
+pub use links::Links;
+pub use menu::{Menu, nth_bit};
+pub use misrule_models::{Fields, Key, NodeId};
+pub use report::{Change, Effect, Failure, Report, TraceStep, Watch};
+pub use rng::{Rng, mix};
+pub use run::{About, FaultCount, Run};
+pub use schedule::{Expectation, FaultProfile, Header, Schedule, ScheduleFile, Tail};
+pub use settings::{Setting, SettingError, SettingKind, Settings};
+pub use system::{BootError, Context, Input, SENDS_MAX, System};
+pub use target::{Control, Setup, SetupError, Target, target};
+pub use trace::TraceHash;
+pub use vocabulary::{Argument, DrawName, Operation, Vocabulary, nearest};
+pub use world::World;

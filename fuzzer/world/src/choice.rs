@@ -1,0 +1,190 @@
+//! Choices: the atomic decisions of an execution.
+
+use misrule_models::NodeId;
+use serde::{Deserialize, Serialize};
+
+/// A message on a link, named by its position and guarded by its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Slot {
+    /// Sender.
+    pub from: NodeId,
+    /// Receiver.
+    pub to: NodeId,
+    /// Position on the link, counted from 1; [`Slot::FIRST_OF_KIND`] stands for the first of the guard's kind.
+    pub at: u16,
+    /// Message kind that must stand there, or [`Slot::ANY_KIND`].
+    pub kind: u8,
+}
+
+impl Slot {
+    /// No guard: generators pick by position, and the step report names the kind that stood there.
+    pub const ANY_KIND: u8 = u8::MAX;
+    /// The first message of the guard's kind, wherever it stands.
+    pub const FIRST_OF_KIND: u16 = 0;
+}
+
+/// One atomic decision. The list of choices is the fuzz input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Choice {
+    /// Hand a waiting message to its receiver.
+    Deliver(Slot),
+    /// Lose a waiting message.
+    Drop(Slot),
+    /// Put a second copy of a waiting message at the end of its link.
+    Duplicate(Slot),
+    /// Fire a timer that is set.
+    Timer {
+        /// The node whose timer fires.
+        node: NodeId,
+        /// Position in the vocabulary's timers.
+        timer: u8,
+    },
+    /// Run an enabled local step.
+    Local {
+        /// The node that runs it.
+        node: NodeId,
+        /// Position in the vocabulary's local steps.
+        step: u8,
+    },
+    /// Hand a client's operation to a node.
+    Request {
+        /// The node asked.
+        node: NodeId,
+        /// Position in the vocabulary's operations.
+        operation: u8,
+        /// The operation's argument; 0 where it has none.
+        argument: u32,
+    },
+    /// Stop a node; only its disk survives.
+    Crash {
+        /// The node that stops.
+        node: NodeId,
+        /// How many disk operations that were not synced survive, oldest first; what the contract does not
+        /// leave open is ignored.
+        keep: u16,
+    },
+    /// Start a stopped node from its disk.
+    Restart {
+        /// The node that starts.
+        node: NodeId,
+    },
+    /// Cut one direction of a link: what waits stays, what is sent meanwhile is lost.
+    Cut {
+        /// Sender.
+        from: NodeId,
+        /// Receiver.
+        to: NodeId,
+    },
+    /// Undo a cut.
+    Heal {
+        /// Sender.
+        from: NodeId,
+        /// Receiver.
+        to: NodeId,
+    },
+    /// Fix the value of the next draw of this name at this node.
+    Draw {
+        /// The node that draws.
+        node: NodeId,
+        /// Position in the vocabulary's draws.
+        name: u8,
+        /// The value, below the draw's bound.
+        value: u32,
+    },
+}
+
+/// What a choice is, without its arguments: for weights, fault counts and the minimiser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum ChoiceKind {
+    /// [`Choice::Deliver`]
+    Deliver,
+    /// [`Choice::Drop`]
+    Drop,
+    /// [`Choice::Duplicate`]
+    Duplicate,
+    /// [`Choice::Timer`]
+    Timer,
+    /// [`Choice::Local`]
+    Local,
+    /// [`Choice::Request`]
+    Request,
+    /// [`Choice::Crash`]
+    Crash,
+    /// [`Choice::Restart`]
+    Restart,
+    /// [`Choice::Cut`]
+    Cut,
+    /// [`Choice::Heal`]
+    Heal,
+    /// [`Choice::Draw`]
+    Draw,
+}
+
+impl ChoiceKind {
+    /// How many kinds there are.
+    pub const COUNT: usize = 11;
+
+    /// All kinds, in the order of their numbers, with the words of the schedule text.
+    pub const ALL: [(Self, &'static str); Self::COUNT] = [
+        (Self::Deliver, "deliver"),
+        (Self::Drop, "drop"),
+        (Self::Duplicate, "duplicate"),
+        (Self::Timer, "timer"),
+        (Self::Local, "local"),
+        (Self::Request, "request"),
+        (Self::Crash, "crash"),
+        (Self::Restart, "restart"),
+        (Self::Cut, "cut"),
+        (Self::Heal, "heal"),
+        (Self::Draw, "draw"),
+    ];
+
+    /// The word of the schedule text.
+    pub fn word(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// Whether this is something that goes wrong, rather than something that must happen anyway.
+    pub fn is_fault(self) -> bool {
+        matches!(self, Self::Drop | Self::Duplicate | Self::Crash | Self::Restart | Self::Cut | Self::Heal)
+    }
+}
+
+impl Choice {
+    /// The kind of the choice.
+    pub fn kind(&self) -> ChoiceKind {
+        match self {
+            Self::Deliver(_) => ChoiceKind::Deliver,
+            Self::Drop(_) => ChoiceKind::Drop,
+            Self::Duplicate(_) => ChoiceKind::Duplicate,
+            Self::Timer { .. } => ChoiceKind::Timer,
+            Self::Local { .. } => ChoiceKind::Local,
+            Self::Request { .. } => ChoiceKind::Request,
+            Self::Crash { .. } => ChoiceKind::Crash,
+            Self::Restart { .. } => ChoiceKind::Restart,
+            Self::Cut { .. } => ChoiceKind::Cut,
+            Self::Heal { .. } => ChoiceKind::Heal,
+            Self::Draw { .. } => ChoiceKind::Draw,
+        }
+    }
+
+    /// The slot of a message choice.
+    pub fn slot(&self) -> Option<Slot> {
+        match *self {
+            Self::Deliver(slot) | Self::Drop(slot) | Self::Duplicate(slot) => Some(slot),
+            _ => None,
+        }
+    }
+
+    /// The same choice with another slot; other choices stay as they are.
+    #[must_use]
+    pub fn with_slot(self, slot: Slot) -> Self {
+        match self {
+            Self::Deliver(_) => Self::Deliver(slot),
+            Self::Drop(_) => Self::Drop(slot),
+            Self::Duplicate(_) => Self::Duplicate(slot),
+            other => other,
+        }
+    }
+}

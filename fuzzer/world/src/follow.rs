@@ -1,0 +1,167 @@
+//! Joins a model to a world: a mapping turns steps into actions, and the model follows.
+
+use crate::judge::{Seen, Tally};
+use crate::report::{Failure, Report};
+use crate::system::System;
+use misrule_models::{Event, Fields, Kind, LensSet, Model, Walk, Walked};
+use std::fmt::Display;
+
+/// How steps of a system read as actions of a model.
+pub trait Mapping<S: System>: 'static {
+    /// The model.
+    type Model: Model;
+
+    /// Appends what the step did, in order. A step that does nothing the model speaks of appends nothing or
+    /// an [`Event::Ignored`].
+    fn events(&mut self, seen: &Seen<'_, S>, out: &mut Vec<Event<<Self::Model as Model>::Action>>);
+
+    /// Sets the model's state from the implementation's views, after a declared deviation.
+    fn project(&self, seen: &Seen<'_, S>, state: &mut <Self::Model as Model>::State);
+
+    /// Names the first thing in which the model's state after the events and the implementation differ. With
+    /// `full` every variable that the views show is compared; otherwise only what the model must say for its
+    /// verdicts to be sound, such as the messages sent in this step.
+    fn compare(
+        &self,
+        seen: &Seen<'_, S>,
+        state: &<Self::Model as Model>::State,
+        full: bool,
+    ) -> Option<String>;
+}
+
+/// Follows a system with a model and judges it by the model: refusals, differences, properties, keys.
+pub struct Follower<S: System, M: Mapping<S>> {
+    mapping: M,
+    walk: Walk<M::Model>,
+    lenses: LensSet<<M::Model as Model>::State>,
+    events: Vec<Event<<M::Model as Model>::Action>>,
+    tally: Tally,
+    /// For each `sometimes` property, whether this execution has seen it.
+    seen_now: Vec<bool>,
+}
+
+impl<S: System, M: Mapping<S>> Follower<S, M> {
+    /// A follower of `model` through `mapping` with lenses over the model's state.
+    ///
+    /// # Panics
+    /// When the model has no initial state: an error of the model.
+    pub fn new(model: M::Model, mapping: M, lenses: LensSet<<M::Model as Model>::State>) -> Self {
+        let walk = Walk::new(model);
+        let sometimes = walk.model().properties().iter().filter(|p| p.kind == Kind::Sometimes);
+        let tally = Tally { sometimes: sometimes.map(|p| (p.name, 0)).collect(), ..Tally::default() };
+        let seen_now = vec![false; tally.sometimes.len()];
+        Self { mapping, walk, lenses, events: Vec::new(), tally, seen_now }
+    }
+
+    /// A new execution. Call it from the judge's `reset`.
+    pub fn reset(&mut self, seen: &Seen<'_, S>, report: &mut Report) {
+        if seen.watch.model {
+            self.walk.reset();
+            self.seen_now.fill(false);
+            self.judge(seen, report);
+        }
+    }
+
+    /// Follows one step. Call it from the judge's `after`; it does nothing where the watch does not ask for
+    /// the model.
+    pub fn after(&mut self, seen: &Seen<'_, S>, report: &mut Report) {
+        if !seen.watch.model {
+            return;
+        }
+        self.tally.steps_followed += 1;
+        self.events.clear();
+        self.mapping.events(seen, &mut self.events);
+        for at in 0..self.events.len() {
+            if let Event::Deviation(name) = self.events[at] {
+                self.count_deviation(name);
+            }
+            if let Walked::Refused(refusal) = self.walk.follow(&self.events[at]) {
+                let text = format!("the model refuses {}: {}", self.told(at), refusal.0);
+                report.failure = Some(Failure::new("model", kebab(refusal.0), text));
+                return;
+            }
+        }
+        if self.walk.lost() {
+            self.walk.resync(|state| self.mapping.project(seen, state));
+        } else {
+            self.tally.steps_walked += 1;
+        }
+        self.judge(seen, report);
+    }
+
+    fn told(&self, at: usize) -> String {
+        match &self.events[at] {
+            Event::Action(action) => format!("{action:?}"),
+            _ => "an event".to_owned(),
+        }
+    }
+
+    fn count_deviation(&mut self, name: &'static str) {
+        match self.tally.deviations.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => self.tally.deviations.push((name, 1)),
+        }
+    }
+
+    fn judge(&mut self, seen: &Seen<'_, S>, report: &mut Report) {
+        let mut difference = None;
+        let (mapping, full) = (&self.mapping, seen.watch.conformance);
+        let narrowed = self.walk.narrow(|state| {
+            let found = mapping.compare(seen, state, full);
+            let same = found.is_none();
+            difference = found;
+            same
+        });
+        if let (false, Some(what)) = (narrowed, difference) {
+            let variable = what.split(':').next().unwrap_or_default();
+            let text = format!("model and implementation differ in {what}");
+            report.failure = Some(Failure::new("conformance", kebab(variable), text));
+            return;
+        }
+        let Some(state) = self.walk.state() else { return };
+        let mut sometimes = 0;
+        for property in self.walk.model().properties() {
+            match property.kind {
+                Kind::Always => {
+                    if !(property.holds)(self.walk.model(), state) {
+                        let text = format!("the model's property {} does not hold", property.name);
+                        report.failure.get_or_insert(Failure::new("model-property", property.name, text));
+                    }
+                }
+                Kind::Sometimes => {
+                    if !self.seen_now[sometimes] && (property.holds)(self.walk.model(), state) {
+                        self.seen_now[sometimes] = true;
+                        self.tally.sometimes[sometimes].1 += 1;
+                    }
+                    sometimes += 1;
+                }
+            }
+        }
+        if seen.watch.keys && seen.touched != 0 {
+            self.lenses.keys(state, seen.touched, &mut report.keys);
+        }
+    }
+
+    /// The model's state, or `None` while it is lost or ambiguous.
+    pub fn state(&self) -> Option<&<M::Model as Model>::State> {
+        self.walk.state()
+    }
+
+    /// Shows the model's state.
+    pub fn fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
+        if let Some(state) = self.walk.state() {
+            state.fields(visit);
+        }
+    }
+
+    /// What was counted.
+    pub fn tally(&self) -> Tally {
+        Tally { events: *self.walk.outcomes(), ..self.tally.clone() }
+    }
+}
+
+/// A sentence fragment as a property name.
+fn kebab(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
+}

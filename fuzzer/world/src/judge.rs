@@ -1,0 +1,68 @@
+//! What judges the steps of a system: oracles, mapping, model and lenses of a target.
+
+use crate::choice::Choice;
+use crate::disk::DiskOperation;
+use crate::links::Links;
+use crate::report::{Report, Watch};
+use crate::system::{Input, System};
+use misrule_models::{NodeId, Outcomes};
+use std::fmt::Display;
+
+/// One step as a judge sees it.
+pub struct Seen<'a, S: System> {
+    /// The system.
+    pub system: &'a S,
+    /// What this execution computes.
+    pub watch: Watch,
+    /// The choice as executed.
+    pub choice: Choice,
+    /// The node that ran, stopped or started.
+    pub node: Option<NodeId>,
+    /// What the node was given; only where the watch asks for keys or the model.
+    pub input: Option<&'a Input<S::Message>>,
+    /// What the node sent, in order, messages lost on the way included; only where the watch asks for keys or
+    /// the model.
+    pub sends: &'a [(NodeId, S::Message)],
+    /// The node's disk operations in order; only where the watch asks for the model.
+    pub operations: &'a [DiskOperation],
+    /// The views of all nodes after the step; the view of a stopped node is the last one it had.
+    pub views: &'a [S::View],
+    /// Bit set of nodes that run.
+    pub up: u64,
+    /// Bit set of nodes whose state or waiting messages the step changed.
+    pub touched: u64,
+    /// All waiting messages.
+    pub links: &'a Links<S::Message>,
+}
+
+/// Judges the steps of a system.
+pub trait Judge<S: System>: 'static {
+    /// A new execution: all nodes have started. `seen` tells of no input and touches every node.
+    fn reset(&mut self, seen: &Seen<'_, S>, report: &mut Report);
+
+    /// After each step: puts keys and the first failure into `report`.
+    fn after(&mut self, seen: &Seen<'_, S>, report: &mut Report);
+
+    /// What was counted since the judge was made.
+    fn tally(&self) -> Tally {
+        Tally::default()
+    }
+
+    /// Shows the model's state field by field, for traces.
+    fn model_fields(&self, _visit: &mut dyn FnMut(&str, &dyn Display)) {}
+}
+
+/// What a judge counts over all executions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Outcomes of events.
+    pub events: Outcomes,
+    /// Steps that the model was asked to follow.
+    pub steps_followed: u64,
+    /// Steps of those after which the model was in step with the implementation.
+    pub steps_walked: u64,
+    /// Declared deviations and how often each was used.
+    pub deviations: Vec<(&'static str, u64)>,
+    /// `sometimes` properties and in how many executions each was seen.
+    pub sometimes: Vec<(&'static str, u64)>,
+}

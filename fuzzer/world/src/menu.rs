@@ -1,0 +1,113 @@
+//! The menu: what can be chosen now, as counts and bit sets kept up to date.
+
+use crate::contract::Contract;
+use crate::vocabulary::{Argument, Vocabulary};
+use misrule_models::NodeId;
+
+/// What a world can do next. Kept up to date step by step; nothing is listed unless a person asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Menu {
+    /// How many nodes.
+    pub nodes: NodeId,
+    /// The contract of the run.
+    pub contract: Contract,
+    /// Bit set of nodes that run.
+    pub up: u64,
+    /// For each link (`from * nodes + to`), how many messages could be delivered now.
+    pub deliverable: Vec<u16>,
+    /// Sum of `deliverable`.
+    pub waiting: u32,
+    /// For each link, whether it is cut.
+    pub cut: Vec<bool>,
+    /// How many links are cut.
+    pub cuts: u32,
+    /// For each node, bit set of timers that are set.
+    pub timers: Vec<u32>,
+    /// Sum of set timers of all nodes.
+    pub timers_set: u32,
+    /// For each node, bit set of enabled local steps.
+    pub locals: Vec<u32>,
+    /// Sum of enabled local steps of all nodes.
+    pub locals_enabled: u32,
+    /// For each node, records on its disk that a crash now may lose.
+    pub unsynced: Vec<u16>,
+    /// For each operation of the workload, its weight and argument.
+    pub operations: Vec<(u16, Argument)>,
+    /// For each draw, the bound of its values.
+    pub draws: Vec<u32>,
+    /// The next value that no request used.
+    pub fresh: u32,
+}
+
+impl Menu {
+    pub(crate) fn new(vocabulary: &Vocabulary, contract: Contract) -> Self {
+        let nodes = usize::from(vocabulary.nodes);
+        Self {
+            nodes: vocabulary.nodes,
+            contract,
+            up: 0,
+            deliverable: vec![0; nodes * nodes],
+            waiting: 0,
+            cut: vec![false; nodes * nodes],
+            cuts: 0,
+            timers: vec![0; nodes],
+            timers_set: 0,
+            locals: vec![0; nodes],
+            locals_enabled: 0,
+            unsynced: vec![0; nodes],
+            operations: vocabulary.operations.iter().map(|o| (o.weight, o.argument)).collect(),
+            draws: vocabulary.draws.iter().map(|d| d.below).collect(),
+            fresh: 1,
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.up = 0;
+        self.deliverable.fill(0);
+        self.waiting = 0;
+        self.cut.fill(false);
+        self.cuts = 0;
+        self.timers.fill(0);
+        self.timers_set = 0;
+        self.locals.fill(0);
+        self.locals_enabled = 0;
+        self.unsynced.fill(0);
+        self.fresh = 1;
+    }
+
+    /// Whether `node` runs.
+    pub fn is_up(&self, node: NodeId) -> bool {
+        node < self.nodes && self.up & (1 << node) != 0
+    }
+
+    /// The position of a link in `deliverable` and `cut`.
+    pub fn link(&self, from: NodeId, to: NodeId) -> usize {
+        usize::from(from) * usize::from(self.nodes) + usize::from(to)
+    }
+
+    /// The `number`-th running node, counted from 0, or `None` when fewer run.
+    pub fn nth_up(&self, number: u32) -> Option<NodeId> {
+        nth_bit(self.up, number)
+    }
+
+    pub(crate) fn set_timers(&mut self, node: NodeId, timers: u32, locals: u32) {
+        let at = usize::from(node);
+        self.timers_set = self.timers_set + timers.count_ones() - self.timers[at].count_ones();
+        self.timers[at] = timers;
+        self.locals_enabled = self.locals_enabled + locals.count_ones() - self.locals[at].count_ones();
+        self.locals[at] = locals;
+    }
+
+    pub(crate) fn set_deliverable(&mut self, link: usize, count: u16) {
+        self.waiting = self.waiting + u32::from(count) - u32::from(self.deliverable[link]);
+        self.deliverable[link] = count;
+    }
+}
+
+/// The position of the `number`-th set bit, counted from 0.
+pub fn nth_bit(mut bits: u64, number: u32) -> Option<u8> {
+    for _ in 0..number {
+        bits &= bits.wrapping_sub(1);
+    }
+    if bits == 0 { None } else { Some(bits.trailing_zeros() as u8) }
+}

@@ -1,0 +1,104 @@
+//! Schedules: the fuzz input, and the header that makes a file of one replayable.
+
+use crate::choice::Choice;
+use serde::{Deserialize, Serialize};
+
+/// A list of choices, perhaps ending in a tail.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Schedule {
+    /// The choices, executed in order.
+    pub choices: Vec<Choice>,
+    /// What follows them.
+    pub tail: Option<Tail>,
+}
+
+/// Choices that are drawn from the world's menu as it goes. What is kept of a run is always explicit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Tail {
+    /// Seed of the draws.
+    pub seed: u64,
+    /// How many steps.
+    pub steps: u32,
+    /// Which weights.
+    pub faults: FaultProfile,
+}
+
+/// Which faults are drawn, and how often; one table of weights for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FaultProfile {
+    /// No faults: messages, timers, local steps and requests only.
+    None,
+    /// A tenth of the faults of the default.
+    Light,
+    /// Sensible for most targets.
+    #[default]
+    Default,
+    /// Four times the faults of the default.
+    Heavy,
+}
+
+impl FaultProfile {
+    /// All profiles with their names.
+    pub const ALL: [(Self, &'static str); 4] =
+        [(Self::None, "none"), (Self::Light, "light"), (Self::Default, "default"), (Self::Heavy, "heavy")];
+
+    /// The profile of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(profile, _)| *profile)
+    }
+
+    /// The profile's name.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+}
+
+/// What stands above the choices in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// The target's name.
+    pub target: String,
+    /// The version of the crate under test that wrote the file; another one replays with a warning.
+    pub version: String,
+    /// Settings that differ from the target's defaults, as written.
+    pub settings: Vec<(String, String)>,
+    /// The contract of the run, complete.
+    pub contract: String,
+    /// Seed of the values of draws that no choice fixes.
+    pub seed: u64,
+    /// What a replay should show.
+    pub expect: Expectation,
+    /// Hash of the trace that the writer saw, 16 hex digits.
+    pub trace_hash: Option<String>,
+}
+
+/// What a replay should show.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Expectation {
+    /// Nothing is expected.
+    #[default]
+    None,
+    /// No oracle fails.
+    Pass,
+    /// This finding.
+    Fail {
+        /// The property that fails.
+        property: String,
+        /// The finding's fingerprint, 16 hex digits.
+        fingerprint: String,
+    },
+}
+
+/// A schedule as it stands in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScheduleFile {
+    /// What stands above the choices.
+    pub header: Header,
+    /// The choices and the tail.
+    pub schedule: Schedule,
+    /// Comment and blank lines, each with the number of choices that stand before it. Those inside the header
+    /// come with 0, after the header when written again.
+    pub comments: Vec<(usize, String)>,
+    /// For each choice the line it stands on, counted from 1; empty for a schedule that was not read from text.
+    pub lines: Vec<usize>,
+}

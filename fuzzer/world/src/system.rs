@@ -1,0 +1,153 @@
+//! What an adapter implements to put a system into the world.
+
+use crate::budget::{self, Budget};
+use crate::disk::DiskHandle;
+use crate::rng::mix;
+use crate::vocabulary::Vocabulary;
+use misrule_models::{Fields, NodeId};
+use std::fmt::Debug;
+
+/// Messages that one call into a node may send before the step budget is exceeded.
+pub const SENDS_MAX: usize = 10_000;
+
+/// A system under test. It is a value: it carries options, peers and planted-bug switches.
+pub trait System: Sized + 'static {
+    /// One running node; dropped at a crash.
+    type Node;
+    /// What nodes send. Its `Debug` form appears in traces, so it must not depend on addresses or hash order.
+    type Message: Clone + Debug;
+    /// The typed projection of a node.
+    type View: Default + Fields;
+
+    /// The names of kinds, timers, local steps, operations and draws.
+    fn vocabulary(&self) -> &Vocabulary;
+
+    /// First start and every restart of node [`Context::me`]: only its disk survives.
+    ///
+    /// # Errors
+    /// A node that cannot start is a finding.
+    fn boot(&self, cx: &mut Context<Self::Message>) -> Result<Self::Node, BootError>;
+
+    /// Hands an input to a node.
+    fn handle(&self, node: &mut Self::Node, input: Input<Self::Message>, cx: &mut Context<Self::Message>);
+
+    /// Refreshes the view of a node. `out` holds what the last call for this node left there, across restarts
+    /// and executions, so that a log may be updated at its changed end only.
+    fn view(&self, node: &Self::Node, out: &mut Self::View);
+
+    /// The kind of a message: a position in the vocabulary's kinds.
+    fn kind(&self, message: &Self::Message) -> u8;
+}
+
+/// Why a node could not start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BootError(pub String);
+
+/// What a node is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input<M> {
+    /// A message.
+    Message {
+        /// Its sender.
+        from: NodeId,
+        /// Its content.
+        message: M,
+    },
+    /// A timer fired. It is no longer set.
+    Timer(u8),
+    /// A local step is to be run. It is no longer enabled.
+    Local(u8),
+    /// A client asks.
+    Request {
+        /// Position in the vocabulary's operations.
+        operation: u8,
+        /// Its argument; 0 where it has none.
+        argument: u32,
+    },
+}
+
+/// A node's way to the world during one call.
+#[derive(Debug)]
+pub struct Context<M> {
+    pub(crate) me: NodeId,
+    pub(crate) nodes: NodeId,
+    pub(crate) outbox: Vec<(NodeId, M)>,
+    pub(crate) timers: u32,
+    pub(crate) locals: u32,
+    pub(crate) draws: Draws,
+}
+
+/// Values for draws: fixed by choices, else derived from the seed, the node, the name and a counter.
+#[derive(Debug, Default)]
+pub(crate) struct Draws {
+    pub(crate) seed: u64,
+    pub(crate) bounds: Vec<u32>,
+    pub(crate) counts: Vec<u32>,
+    pub(crate) fixed: Vec<Option<u32>>,
+    /// Draws made in this step: name, value, whether a choice fixed it.
+    pub(crate) made: Vec<(u8, u32, bool)>,
+}
+
+impl<M> Context<M> {
+    /// The node that runs.
+    pub fn me(&self) -> NodeId {
+        self.me
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> NodeId {
+        self.nodes
+    }
+
+    /// The node's disk.
+    pub fn disk(&self) -> DiskHandle {
+        DiskHandle::CURRENT
+    }
+
+    /// Sends a message. A receiver that does not exist is a finding; use [`Context::NOBODY`] for an address
+    /// that cannot even be expressed. Sending very many messages in one step exceeds the step budget.
+    pub fn send(&mut self, to: NodeId, message: M) {
+        if self.outbox.len() >= SENDS_MAX {
+            budget::exceed(Budget::Sends);
+        }
+        self.outbox.push((to, message));
+    }
+
+    /// An address that no node has.
+    pub const NOBODY: NodeId = NodeId::MAX;
+
+    /// Sets a timer; it stays set until it fires, is cancelled, or the node stops.
+    pub fn set_timer(&mut self, timer: u8) {
+        self.timers |= 1 << timer;
+    }
+
+    /// Cancels a timer.
+    pub fn cancel_timer(&mut self, timer: u8) {
+        self.timers &= !(1 << timer);
+    }
+
+    /// Enables a local step until it runs, is disabled, or the node stops.
+    pub fn enable_local(&mut self, step: u8) {
+        self.locals |= 1 << step;
+    }
+
+    /// Disables a local step.
+    pub fn disable_local(&mut self, step: u8) {
+        self.locals &= !(1 << step);
+    }
+
+    /// A random value below the draw's bound: fixed by a choice, else derived from the schedule's seed.
+    pub fn draw(&mut self, name: u8) -> u32 {
+        let draws = &mut self.draws;
+        let at = usize::from(self.me) * draws.bounds.len() + usize::from(name);
+        let fixed = draws.fixed[at].take();
+        let value = fixed.unwrap_or_else(|| {
+            let place = mix(draws.seed ^ mix(u64::from(self.me) << 8 | u64::from(name)));
+            let hash = mix(place.wrapping_add(u64::from(draws.counts[at])));
+            ((u128::from(hash) * u128::from(draws.bounds[usize::from(name)])) >> 64) as u32
+        });
+        draws.counts[at] += 1;
+        draws.made.push((name, value, fixed.is_some()));
+        value
+    }
+}

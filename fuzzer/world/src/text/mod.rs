@@ -1,0 +1,5 @@
+//! The text form of schedules, format 1 (`docs/formats.md`).
+
+mod print;
+
+pub use print::choice_line;

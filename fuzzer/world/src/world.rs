@@ -1,0 +1,555 @@
+//! The world: the passive step machine over one system and its judge.
+
+use crate::budget::Budget;
+use crate::choice::{Choice, ChoiceKind, Slot};
+use crate::contract::{Contract, LinkOrder};
+use crate::disk::{self, Disk};
+use crate::judge::{Judge, Seen};
+use crate::links::Links;
+use crate::log;
+use crate::menu::Menu;
+use crate::panics::{self, Guarded, guard};
+use crate::report::{Effect, Failure, Report, Watch};
+use crate::run::{About, FaultCount, Run};
+use crate::system::{Context, Draws, Input, System};
+use crate::trace::Recorder;
+use crate::vocabulary::Vocabulary;
+use misrule_models::NodeId;
+
+/// One system with its judge, simulated. It does nothing by itself.
+pub struct World<S: System, J> {
+    system: S,
+    judge: J,
+    vocabulary: Vocabulary,
+    nodes: Vec<Option<S::Node>>,
+    disks: Vec<Option<Box<Disk>>>,
+    views: Vec<S::View>,
+    links: Links<S::Message>,
+    cx: Context<S::Message>,
+    menu: Menu,
+    watch: Watch,
+    input: Option<Input<S::Message>>,
+    sends: Vec<(NodeId, S::Message)>,
+    touched: u64,
+    faults: [FaultCount; ChoiceKind::COUNT],
+    /// For each cut link, whether the cut has blocked or lost a message.
+    cut_counted: Vec<bool>,
+    overflow: u64,
+    recorder: Recorder,
+}
+
+impl<S: System, J: Judge<S>> World<S, J> {
+    /// A world for a system, its judge and a contract; [`Run::reset`] comes first.
+    ///
+    /// # Panics
+    /// When the vocabulary has no nodes or more than 64: an error of the adapter.
+    pub fn new(system: S, judge: J, contract: Contract) -> Self {
+        panics::install();
+        let vocabulary = system.vocabulary().clone();
+        assert!((1..=64).contains(&vocabulary.nodes), "a world has 1 to 64 nodes");
+        let nodes = usize::from(vocabulary.nodes);
+        let bounds: Vec<u32> = vocabulary.draws.iter().map(|draw| draw.below).collect();
+        let draws = Draws {
+            seed: 0,
+            counts: vec![0; nodes * bounds.len()],
+            fixed: vec![None; nodes * bounds.len()],
+            bounds,
+            made: Vec::new(),
+        };
+        Self {
+            nodes: (0..nodes).map(|_| None).collect(),
+            disks: (0..nodes).map(|_| Some(Box::default())).collect(),
+            views: (0..nodes).map(|_| S::View::default()).collect(),
+            links: Links::new(vocabulary.nodes),
+            cx: Context { me: 0, nodes: vocabulary.nodes, outbox: Vec::new(), timers: 0, locals: 0, draws },
+            menu: Menu::new(&vocabulary, contract),
+            watch: Watch::default(),
+            input: None,
+            sends: Vec::new(),
+            touched: 0,
+            faults: [FaultCount::default(); ChoiceKind::COUNT],
+            cut_counted: vec![false; nodes * nodes],
+            overflow: 0,
+            recorder: Recorder::default(),
+            system,
+            judge,
+            vocabulary,
+        }
+    }
+
+    /// Runs `call` on the node inside the guard, then refreshes its view, its timers and its sends.
+    fn call(&mut self, node: NodeId, input: Option<Input<S::Message>>, report: &mut Report) {
+        let at = usize::from(node);
+        self.cx.me = node;
+        self.cx.timers = self.menu.timers[at];
+        self.cx.locals = self.menu.locals[at];
+        let (system, cx) = (&self.system, &mut self.cx);
+        let (slot, view) = (&mut self.nodes[at], &mut self.views[at]);
+        if let Some(disk) = self.disks[at].as_mut() {
+            disk.start_step(self.watch.model || self.watch.trace);
+        }
+        let result = disk::enter(&mut self.disks[at], || {
+            guard(|| {
+                match input {
+                    None => *slot = Some(system.boot(cx)?),
+                    Some(input) => {
+                        if let Some(running) = slot.as_mut() {
+                            system.handle(running, input, cx);
+                        }
+                    }
+                }
+                if let Some(running) = slot.as_ref() {
+                    system.view(running, view);
+                }
+                Ok(())
+            })
+        });
+        report.failure = match result {
+            Guarded::Returned(Ok(())) => None,
+            Guarded::Returned(Err(error)) => {
+                let error: crate::system::BootError = error;
+                Some(Failure::new(
+                    "boot",
+                    "node-starts",
+                    format!("node {} did not start: {}", node + 1, error.0),
+                ))
+            }
+            Guarded::Panicked(place) => Some(panic_failure(place)),
+            Guarded::Unwound(payload) => Some(unwound_failure(&*payload, node)),
+        };
+        self.menu.set_timers(node, self.cx.timers, self.cx.locals);
+        self.touched |= 1 << node;
+        self.after_disk(node);
+        self.flush(node, report);
+    }
+
+    fn after_disk(&mut self, node: NodeId) {
+        let Some(disk) = self.disks[usize::from(node)].as_ref() else { return };
+        self.menu.unsynced[usize::from(node)] = disk.pending().min(usize::from(u16::MAX)) as u16;
+        if self.watch.trace {
+            for operation in disk.operations() {
+                self.recorder.effect(format!("disk {operation:?}"));
+            }
+        }
+    }
+
+    /// Moves what the node sent onto the links.
+    fn flush(&mut self, from: NodeId, report: &mut Report) {
+        if !self.cx.draws.made.is_empty() {
+            self.count_draws();
+        }
+        let mut outbox = std::mem::take(&mut self.cx.outbox);
+        for (to, message) in outbox.drain(..) {
+            if self.watch.model {
+                self.sends.push((to, message.clone()));
+            }
+            let kind = self.system.kind(&message);
+            if to >= self.vocabulary.nodes {
+                let name = self.vocabulary.kinds.get(usize::from(kind)).copied().unwrap_or("message");
+                let text =
+                    format!("node {} sent {name} to a node that does not exist: {message:?}", from + 1);
+                let mut failure = Failure::new("unknown-receiver", "receiver-exists", text);
+                name.clone_into(&mut failure.detail);
+                report.failure.get_or_insert(failure);
+                continue;
+            }
+            let link = self.menu.link(from, to);
+            let lost = if self.menu.cut[link] {
+                self.count_cut(link);
+                " (lost: link is cut)"
+            } else if self.links.len(from, to) >= usize::from(self.menu.contract.capacity) {
+                self.overflow += 1;
+                " (lost: link is full)"
+            } else {
+                ""
+            };
+            if self.watch.trace {
+                self.recorder.effect(format!("sent {}->{} {message:?}{lost}", from + 1, to + 1));
+            }
+            if lost.is_empty() {
+                self.links.push(from, to, message, kind);
+                self.touched |= 1 << to;
+                if self.menu.is_up(to) {
+                    self.menu.set_deliverable(link, self.menu.deliverable[link] + 1);
+                }
+            }
+        }
+        self.cx.outbox = outbox;
+    }
+
+    fn count_draws(&mut self) {
+        for at in 0..self.cx.draws.made.len() {
+            let (name, value, fixed) = self.cx.draws.made[at];
+            self.faults[ChoiceKind::Draw as usize].applied += u64::from(fixed);
+            if self.watch.trace {
+                let name = self.vocabulary.draws[usize::from(name)].name;
+                self.recorder.effect(format!("draw {name} = {value}"));
+            }
+        }
+        self.cx.draws.made.clear();
+    }
+
+    fn count_cut(&mut self, link: usize) {
+        if !std::mem::replace(&mut self.cut_counted[link], true) {
+            self.faults[ChoiceKind::Cut as usize].applied += 1;
+        }
+    }
+
+    /// Updates the menu for a link whose queue, cut or receiver changed.
+    fn refresh(&mut self, from: NodeId, to: NodeId) {
+        let link = self.menu.link(from, to);
+        let open = self.menu.is_up(to) && !self.menu.cut[link];
+        let count = if open { self.links.len(from, to) as u16 } else { 0 };
+        self.menu.set_deliverable(link, count);
+    }
+
+    fn set_up(&mut self, node: NodeId, up: bool) {
+        let bit = 1 << node;
+        self.menu.up = if up { self.menu.up | bit } else { self.menu.up & !bit };
+        for from in 0..self.vocabulary.nodes {
+            self.refresh(from, node);
+        }
+    }
+
+    /// Lets the judge look at the step and finishes the record of it.
+    fn finish(&mut self, node: Option<NodeId>, first: bool, report: &mut Report) {
+        let watched = self.watch.model || self.watch.keys;
+        let operations = match node.and_then(|node| self.disks[usize::from(node)].as_ref()) {
+            Some(disk) if self.watch.model => disk.operations(),
+            _ => &[],
+        };
+        let seen = Seen {
+            system: &self.system,
+            watch: self.watch,
+            choice: report.choice,
+            node,
+            input: if watched { self.input.as_ref() } else { None },
+            sends: &self.sends,
+            operations,
+            views: &self.views,
+            up: self.menu.up,
+            touched: self.touched,
+            links: &self.links,
+        };
+        let judge = &mut self.judge;
+        if report.failure.is_none() {
+            let result =
+                guard(|| if first { judge.reset(&seen, report) } else { judge.after(&seen, report) });
+            if let Guarded::Panicked(place) = result {
+                let mut failure = panic_failure(place);
+                failure.oracle = "judge";
+                report.failure = Some(failure);
+            }
+        }
+        if self.watch.trace {
+            self.record(node, first, report);
+        }
+    }
+
+    fn record(&mut self, node: Option<NodeId>, first: bool, report: &mut Report) {
+        self.recorder.step.node = node;
+        for at in 0..self.vocabulary.nodes {
+            if (first || node == Some(at)) && self.menu.is_up(at) {
+                self.recorder.view(at, &self.views[usize::from(at)]);
+            }
+        }
+        let judge = &self.judge;
+        self.recorder.model(|visit| judge.model_fields(visit));
+        self.recorder.step.log = log::take();
+        report.trace = Some(self.recorder.take());
+    }
+
+    fn message(&mut self, choice: Choice, slot: Slot, report: &mut Report) -> Result<Option<NodeId>, Effect> {
+        let (slot, kind) = self.resolve(slot)?;
+        report.choice = choice.with_slot(Slot { kind, ..slot });
+        let skipped = |why| Err(Effect::Skipped(why));
+        match choice {
+            Choice::Deliver(_) if !self.menu.is_up(slot.to) => return skipped("the receiver is down"),
+            Choice::Deliver(_) if self.menu.cut[self.menu.link(slot.from, slot.to)] => {
+                return skipped("the link is cut");
+            }
+            Choice::Duplicate(_)
+                if self.links.len(slot.from, slot.to) >= usize::from(self.menu.contract.capacity) =>
+            {
+                return skipped("the link is full");
+            }
+            _ => {}
+        }
+        self.touched |= 1 << slot.to;
+        if let Choice::Duplicate(_) = choice {
+            if let Some(message) = self.links.get(slot).cloned() {
+                self.links.push(slot.from, slot.to, message, kind);
+                self.refresh(slot.from, slot.to);
+            }
+            return Ok(None);
+        }
+        let Some(message) = self.links.take(slot) else { return skipped("no such message") };
+        self.refresh(slot.from, slot.to);
+        if self.watch.trace {
+            let verb = if matches!(choice, Choice::Deliver(_)) { "got" } else { "lost" };
+            self.recorder.effect(format!("{verb} {}->{} {message:?}", slot.from + 1, slot.to + 1));
+        }
+        if let Choice::Deliver(_) = choice {
+            self.give(slot.to, Input::Message { from: slot.from, message }, report);
+            return Ok(Some(slot.to));
+        }
+        Ok(None)
+    }
+
+    fn resolve(&self, mut slot: Slot) -> Result<(Slot, u8), Effect> {
+        if slot.from >= self.vocabulary.nodes || slot.to >= self.vocabulary.nodes {
+            return Err(Effect::Skipped("no such node"));
+        }
+        if slot.at == Slot::FIRST_OF_KIND {
+            slot.at = self
+                .links
+                .first_of_kind(slot.from, slot.to, slot.kind)
+                .ok_or(Effect::Skipped("no such message"))?;
+        }
+        if slot.at > 1 && self.menu.contract.order == LinkOrder::Fifo {
+            return Err(Effect::Skipped("the contract keeps the order of links"));
+        }
+        let found = self.links.kind(slot).ok_or(Effect::Skipped("no such message"))?;
+        if slot.kind != Slot::ANY_KIND && slot.kind != found {
+            return Err(Effect::Drift { found });
+        }
+        Ok((slot, found))
+    }
+
+    fn give(&mut self, node: NodeId, input: Input<S::Message>, report: &mut Report) {
+        if self.watch.model || self.watch.keys {
+            self.input = Some(input.clone());
+        }
+        self.call(node, Some(input), report);
+    }
+
+    fn crash(&mut self, node: NodeId, keep: u16, report: &mut Report) {
+        let at = usize::from(node);
+        let running = self.nodes[at].take();
+        if let Guarded::Panicked(place) = guard(|| drop(running)) {
+            report.failure = Some(panic_failure(place));
+        }
+        if let Some(disk) = self.disks[at].as_mut() {
+            let pending = disk.pending();
+            let kept = disk.crash(self.menu.contract.disk, usize::from(keep));
+            report.choice = Choice::Crash { node, keep: kept.min(usize::from(u16::MAX)) as u16 };
+            disk.start_step(false);
+            if self.watch.trace && pending > 0 {
+                self.recorder.effect(format!("disk kept {kept} of {pending} records not synced"));
+            }
+        }
+        self.menu.unsynced[at] = 0;
+        self.menu.set_timers(node, 0, 0);
+        self.set_up(node, false);
+        self.touched |= 1 << node;
+    }
+
+    fn cut(&mut self, from: NodeId, to: NodeId, cut: bool) {
+        let link = self.menu.link(from, to);
+        if cut {
+            self.menu.cuts += 1;
+            self.cut_counted[link] = false;
+            self.menu.cut[link] = true;
+            if self.links.len(from, to) > 0 {
+                self.count_cut(link);
+            }
+        } else {
+            self.menu.cuts -= 1;
+            self.menu.cut[link] = false;
+            self.faults[ChoiceKind::Heal as usize].applied += u64::from(self.cut_counted[link]);
+        }
+        self.refresh(from, to);
+    }
+
+    /// Executes a choice that is about a node or a link; message choices are in [`Self::message`].
+    fn act(&mut self, choice: Choice, report: &mut Report) -> Result<Option<NodeId>, Effect> {
+        self.check(choice).map_err(Effect::Skipped)?;
+        match choice {
+            Choice::Deliver(slot) | Choice::Drop(slot) | Choice::Duplicate(slot) => {
+                self.message(choice, slot, report)
+            }
+            Choice::Timer { node, timer } => {
+                self.menu.set_timers(
+                    node,
+                    self.menu.timers[usize::from(node)] & !(1 << timer),
+                    self.menu.locals[usize::from(node)],
+                );
+                self.give(node, Input::Timer(timer), report);
+                Ok(Some(node))
+            }
+            Choice::Local { node, step } => {
+                let at = usize::from(node);
+                self.menu.set_timers(node, self.menu.timers[at], self.menu.locals[at] & !(1 << step));
+                self.give(node, Input::Local(step), report);
+                Ok(Some(node))
+            }
+            Choice::Request { node, operation, argument } => {
+                self.menu.fresh = self.menu.fresh.max(argument.saturating_add(1));
+                self.give(node, Input::Request { operation, argument }, report);
+                Ok(Some(node))
+            }
+            Choice::Crash { node, keep } => {
+                self.crash(node, keep, report);
+                Ok(Some(node))
+            }
+            Choice::Restart { node } => {
+                self.call(node, None, report);
+                self.set_up(node, self.nodes[usize::from(node)].is_some());
+                Ok(Some(node))
+            }
+            Choice::Cut { from, to } => {
+                self.cut(from, to, true);
+                Ok(None)
+            }
+            Choice::Heal { from, to } => {
+                self.cut(from, to, false);
+                Ok(None)
+            }
+            Choice::Draw { node, name, value } => {
+                let at = usize::from(node) * self.cx.draws.bounds.len() + usize::from(name);
+                self.cx.draws.fixed[at] = Some(value);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Why a choice cannot apply now; slots of messages are checked later.
+    fn check(&self, choice: Choice) -> Result<(), &'static str> {
+        let node_exists =
+            |node: NodeId| if node < self.vocabulary.nodes { Ok(()) } else { Err("no such node") };
+        let up = |node| {
+            node_exists(node).and(if self.menu.is_up(node) { Ok(()) } else { Err("the node is down") })
+        };
+        match choice {
+            Choice::Timer { node, timer } => {
+                up(node)?;
+                let set = timer < 32 && self.menu.timers[usize::from(node)] & (1 << timer) != 0;
+                if set { Ok(()) } else { Err("the timer is not set") }
+            }
+            Choice::Local { node, step } => {
+                up(node)?;
+                let enabled = step < 32 && self.menu.locals[usize::from(node)] & (1 << step) != 0;
+                if enabled { Ok(()) } else { Err("the local step is not enabled") }
+            }
+            Choice::Request { node, operation, .. } => {
+                up(node)?;
+                let known = usize::from(operation) < self.menu.operations.len();
+                if known { Ok(()) } else { Err("no such operation") }
+            }
+            Choice::Crash { node, .. } => up(node),
+            Choice::Restart { node } => {
+                node_exists(node)?;
+                if self.menu.is_up(node) { Err("the node runs") } else { Ok(()) }
+            }
+            Choice::Cut { from, to } | Choice::Heal { from, to } => {
+                node_exists(from).and(node_exists(to))?;
+                let is_cut = self.menu.cut[self.menu.link(from, to)];
+                match (matches!(choice, Choice::Cut { .. }), is_cut) {
+                    (true, true) => Err("the link is cut already"),
+                    (false, false) => Err("the link is not cut"),
+                    _ => Ok(()),
+                }
+            }
+            Choice::Draw { node, name, value } => {
+                node_exists(node)?;
+                let bound = self.cx.draws.bounds.get(usize::from(name)).copied().unwrap_or(0);
+                if value < bound { Ok(()) } else { Err("the value is beyond the draw's bound") }
+            }
+            Choice::Deliver(_) | Choice::Drop(_) | Choice::Duplicate(_) => Ok(()),
+        }
+    }
+
+    fn begin_step(&mut self, report: &mut Report) {
+        report.keys.clear();
+        report.failure = None;
+        report.trace = None;
+        self.input = None;
+        self.sends.clear();
+        self.touched = 0;
+        if self.watch.trace {
+            log::start();
+        }
+    }
+}
+
+impl<S: System, J: Judge<S>> Run for World<S, J> {
+    fn reset(&mut self, seed: u64, watch: Watch, report: &mut Report) {
+        self.watch = watch;
+        self.begin_step(report);
+        self.links.clear();
+        self.menu.clear();
+        self.cx.outbox.clear();
+        self.cx.draws.seed = seed;
+        self.cx.draws.counts.fill(0);
+        self.cx.draws.fixed.fill(None);
+        self.cx.draws.made.clear();
+        if watch.trace {
+            self.recorder.reset(self.vocabulary.nodes);
+        }
+        for node in 0..self.vocabulary.nodes {
+            let running = self.nodes[usize::from(node)].take();
+            // A node that panicked may panic again when it is dropped; that tells nothing new.
+            let _ = guard(|| drop(running));
+            if let Some(disk) = self.disks[usize::from(node)].as_mut() {
+                disk.clear();
+            }
+        }
+        for node in 0..self.vocabulary.nodes {
+            let before = report.failure.take();
+            self.call(node, None, report);
+            report.failure = before.or(report.failure.take());
+            self.set_up(node, self.nodes[usize::from(node)].is_some());
+        }
+        self.touched = u64::MAX >> (64 - u32::from(self.vocabulary.nodes));
+        self.finish(None, true, report);
+    }
+
+    fn menu(&self) -> &Menu {
+        &self.menu
+    }
+
+    fn step(&mut self, choice: Choice, report: &mut Report) {
+        self.begin_step(report);
+        report.choice = choice;
+        match self.act(choice, report) {
+            Ok(node) => {
+                report.effect = Effect::Applied;
+                let kind = choice.kind();
+                let count = &mut self.faults[kind as usize];
+                count.drawn += 1;
+                count.applied +=
+                    u64::from(!matches!(kind, ChoiceKind::Cut | ChoiceKind::Heal | ChoiceKind::Draw));
+                self.finish(node, false, report);
+            }
+            Err(effect) => report.effect = effect,
+        }
+    }
+
+    fn about(&self) -> About<'_> {
+        About {
+            vocabulary: &self.vocabulary,
+            tally: self.judge.tally(),
+            faults: self.faults,
+            overflow: self.overflow,
+        }
+    }
+}
+
+fn panic_failure(place: panics::Place) -> Failure {
+    Failure {
+        oracle: "panic",
+        property: "no-panic".to_owned(),
+        message: format!("panicked at {}: {}", place.place, place.message),
+        detail: place.place,
+    }
+}
+
+fn unwound_failure(payload: &(dyn std::any::Any + Send), node: NodeId) -> Failure {
+    match payload.downcast_ref::<Budget>() {
+        Some(budget) => {
+            let text = format!("node {} exceeded its budget in one step", node + 1);
+            Failure::new("step-budget", budget.property(), text)
+        }
+        None => Failure::new("panic", "no-panic", "the target unwound without a panic"),
+    }
+}
