@@ -4,12 +4,20 @@
 //! What lives where: [`Model`] is the trait; [`Lens`] and [`Key`] are the granularity; [`Walk`] follows an
 //! implementation through a model and counts the six outcomes.
 
+mod error;
+#[cfg(test)]
+mod fixtures;
+mod graph;
 mod key;
 mod lens;
 mod model;
 pub mod presets;
 mod walk;
 
+pub use error::ModelError;
+pub use graph::{
+    Bound, Canonical, Checked, Exploration, Limits, StateGraph, Verdict, explore, state_graph, to_dot,
+};
 pub use key::{Key, KeyWriter, StableHasher, relation, stable_hash};
 pub use lens::{Lens, LensSet};
 pub use model::{Fields, Kind, Model, NodeId, Property, Refusal, Step};
