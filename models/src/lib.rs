@@ -12,6 +12,7 @@ mod key;
 mod lens;
 mod model;
 pub mod presets;
+pub mod registry;
 pub mod two_phase_commit;
 mod walk;
 
