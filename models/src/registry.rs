@@ -6,7 +6,7 @@ use crate::{
     Bound, Canonical, Checked, Exploration, Limits, Model, ModelError, explore, state_graph, to_dot,
 };
 
-/// The models of this crate. A model is one line here.
+/// The models of this crate, in the order of `model list`.
 pub fn models() -> Vec<Box<dyn Entry>> {
     vec![two_phase_commit(), two_phase_commit_faults()]
 }
@@ -101,7 +101,6 @@ impl CheckReport {
 
 /// A model as the registry keeps it.
 pub struct Registered<M: Model> {
-    /// Name and sizes; the `symmetry` of it is overwritten from `canonical`.
     about: About,
     make: fn(u8) -> Option<M>,
     canonical: Option<Canonical<M>>,

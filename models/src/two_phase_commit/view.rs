@@ -136,6 +136,7 @@ impl Inbox for State {
     }
 }
 
+/// `message` is what the protocol's variables say; `detailed` adds who is down and who is in doubt.
 impl Whole for State {
     fn digest(&self, detail: Detail, hasher: &mut StableHasher) {
         hasher.write_u8(self.resource_managers());
