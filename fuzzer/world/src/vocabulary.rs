@@ -3,7 +3,7 @@
 use misrule_models::NodeId;
 
 /// Names of everything that a choice can refer to. Positions in these lists are the numbers in choices, so
-/// new names go to the end.
+/// new names go to the end. A name is one word of schedule text: no white space, and no `#` in front.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vocabulary {
     /// How many nodes, 1 to 64.
