@@ -175,3 +175,138 @@ fn open(magic: [u8; 4], bytes: &[u8], limit: usize) -> Result<&[u8], CodecError>
     let (expected, found) = (u64::from_le_bytes(*checksum), xxh3_64(payload));
     if expected == found { Ok(payload) } else { Err(CodecError::Checksum { expected, found }) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{CodecError, HEADER_BYTES, VERSION, decode, encode};
+    use crate::choice::{Choice, Slot};
+    use crate::rng::Rng;
+    use crate::schedule::{Expectation, FaultProfile, Header, Schedule, Tail};
+
+    const MAGIC: [u8; 4] = *b"MSCH";
+    const LIMIT: usize = 1 << 20;
+
+    fn sample() -> (Header, Schedule) {
+        let header = Header {
+            target: "canary".to_owned(),
+            version: "0.1.0".to_owned(),
+            settings: vec![("nodes".to_owned(), "3".to_owned())],
+            contract: "fifo".to_owned(),
+            seed: 1 << 40,
+            expect: Expectation::Pass,
+            trace_hash: None,
+        };
+        let slot = Slot { from: 0, to: 1, at: 2, kind: Slot::ANY_KIND };
+        let choices =
+            vec![Choice::Deliver(slot), Choice::Crash { node: 2, keep: 300 }, Choice::Cut { from: 1, to: 0 }];
+        let tail = Some(Tail { seed: 7, steps: 300, faults: FaultProfile::Heavy });
+        (header, Schedule { choices, tail })
+    }
+
+    /// Written by version 1. This must read for as long as version 1 is read: never edit it.
+    const GOLDEN_1: &str = "4d53434801003a000000000000001ab1345a04f358dd\
+        0663616e61727905302e312e3001056e6f6465730133046669666ffd000000000001000001000300000102ff\
+        0602fb2c010801000107fb2c0103";
+
+    fn golden() -> Vec<u8> {
+        (0..GOLDEN_1.len() / 2)
+            .map(|at| u8::from_str_radix(&GOLDEN_1[2 * at..2 * at + 2], 16).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn version_1_is_written_and_read_as_ever() {
+        let bytes = encode(MAGIC, &sample()).unwrap();
+        assert_eq!(bytes, golden());
+        assert_eq!(decode(MAGIC, &golden(), LIMIT), Ok(sample()));
+    }
+
+    #[test]
+    fn errors_say_what_is_wrong() {
+        let read = |bytes: &[u8]| decode::<(Header, Schedule)>(MAGIC, bytes, LIMIT).unwrap_err();
+        let bytes = golden();
+        let with = |at: usize, byte: u8| {
+            let mut bytes = bytes.clone();
+            bytes[at] = byte;
+            bytes
+        };
+        let size = bytes.len() as u64;
+        for (bytes, message) in [
+            (with(0, b'\n'), "wrong magic: expected `MSCH`, found `\\nSCH`".to_owned()),
+            (b"x".to_vec(), "wrong magic: expected `MSCH`, found `x`".to_owned()),
+            (with(4, 2), "binary format 2 is newer than this build, which reads 1".to_owned()),
+            (with(4, 0), "binary format 0 is not read by this build, which reads 1".to_owned()),
+            (Vec::new(), "truncated: 22 bytes expected, 0 found".to_owned()),
+            (bytes[..21].to_vec(), "truncated: 22 bytes expected, 21 found".to_owned()),
+            (bytes[..30].to_vec(), format!("truncated: {size} bytes expected, 30 found")),
+            ([&bytes[..], &[0, 0]].concat(), "2 bytes too many at the end".to_owned()),
+            (
+                with(13, 1),
+                format!("payload of {} bytes is over the limit of 1048576", (1_u64 << 56) + size - 22),
+            ),
+        ] {
+            assert_eq!(read(&bytes).to_string(), message);
+        }
+        assert!(matches!(read(&with(25, 0)), CodecError::Checksum { .. }));
+        assert!(matches!(read(&with(14, 0)), CodecError::Checksum { .. }));
+        let limited = decode::<(Header, Schedule)>(MAGIC, &bytes, 8).unwrap_err();
+        assert_eq!(limited, CodecError::TooLarge { found: size - 22, limit: 8 });
+    }
+
+    #[test]
+    fn another_type_is_refused() {
+        let bytes = encode(MAGIC, &[1_u8, 2, 3]).unwrap();
+        let left = CodecError::WrongType("1 bytes of the payload are left over".to_owned());
+        assert_eq!(decode::<(u8, u8)>(MAGIC, &bytes, LIMIT), Err(left));
+        let ends = CodecError::WrongType("it ends inside the value".to_owned());
+        assert_eq!(decode::<[u8; 4]>(MAGIC, &bytes, LIMIT), Err(ends));
+    }
+
+    #[test]
+    fn a_length_cannot_claim_more_than_the_payload_allows() {
+        // A string of 2^63 bytes.
+        let bytes = encode(MAGIC, &(1_u64 << 63)).unwrap();
+        let error = decode::<String>(MAGIC, &bytes, LIMIT).unwrap_err();
+        assert_eq!(error, CodecError::WrongType("a length in it is out of all proportion".to_owned()));
+        // A list of 2^63 numbers.
+        assert!(matches!(decode::<Vec<u64>>(MAGIC, &bytes, LIMIT), Err(CodecError::WrongType(_))));
+    }
+
+    #[test]
+    fn values_of_every_size_read_back() {
+        let wide: Vec<u128> = vec![1; 300_000];
+        assert_eq!(decode(MAGIC, &encode(MAGIC, &wide).unwrap(), LIMIT).as_ref(), Ok(&wide));
+        let text = "x".repeat(LIMIT - 5);
+        assert_eq!(decode(MAGIC, &encode(MAGIC, &text).unwrap(), LIMIT).as_ref(), Ok(&text));
+        assert_eq!(decode(MAGIC, &encode(MAGIC, &()).unwrap(), 0), Ok(()));
+        let large = vec![u64::MAX; 3_000_000];
+        let bytes = encode(MAGIC, &large).unwrap();
+        assert_eq!(decode(MAGIC, &bytes, usize::MAX).as_ref(), Ok(&large));
+        assert_eq!(bytes.len(), HEADER_BYTES + 5 + 9 * large.len());
+    }
+
+    #[test]
+    fn damaged_bytes_are_refused_in_good_order() {
+        let (bytes, mut rng) = (golden(), Rng::new(3));
+        for end in 0..bytes.len() {
+            let error = decode::<(Header, Schedule)>(MAGIC, &bytes[..end], LIMIT).unwrap_err();
+            assert!(matches!(error, CodecError::Truncated { .. }), "{error}");
+        }
+        for _ in 0..20_000 {
+            let mut damaged = bytes.clone();
+            let at = rng.below(damaged.len() as u32) as usize;
+            damaged[at] ^= 1 + rng.below(255) as u8;
+            assert!(decode::<(Header, Schedule)>(MAGIC, &damaged, LIMIT).is_err());
+            // The same with a checksum that fits: the payload itself is hostile.
+            let payload: Vec<u8> = damaged[HEADER_BYTES..].to_vec();
+            let mut sealed = bytes[..6].to_vec();
+            sealed.extend((payload.len() as u64).to_le_bytes());
+            sealed.extend(xxhash_rust::xxh3::xxh3_64(&payload).to_le_bytes());
+            sealed.extend(&payload);
+            if let Err(error) = decode::<(Header, Schedule)>(MAGIC, &sealed, LIMIT) {
+                assert!(matches!(error, CodecError::WrongType(_)), "{error}");
+            }
+        }
+        assert_eq!(VERSION, 1, "a new version needs golden bytes of its own");
+    }
+}

@@ -59,7 +59,9 @@ pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Opti
         .into_iter()
         .map(|candidate| (distance(word, candidate), candidate))
         .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().max(word.len()) / 3)
+        .filter(|(distance, candidate)| {
+            *distance <= 1 + candidate.chars().count().max(word.chars().count()) / 3
+        })
         .map(|(_, candidate)| candidate)
 }
 

@@ -2,7 +2,7 @@
 
 use super::error::{ParseError, ParseErrorKind};
 use super::scan::{Content, Line, Lines, Word, Words, is_digits};
-use super::{CHOICES_MAX, FORMAT, SETTINGS_MAX, TEXT_BYTES_MAX};
+use super::{FORMAT, LIMITS, Limits};
 use crate::contract::Contract;
 use crate::schedule::{Comment, CommentPlace, Expectation, Header};
 
@@ -13,6 +13,7 @@ const MAGIC: &str = "misrule schedule";
 pub struct Body<'a> {
     pub(super) lines: Lines<'a>,
     pub(super) comments: Vec<Comment>,
+    pub(super) limits: Limits,
     header_lines: HeaderLines,
 }
 
@@ -40,14 +41,18 @@ pub struct HeaderLines {
 /// # Errors
 /// Text that does not begin with a complete header of a known format, or that is too long.
 pub fn parse_header(text: &str) -> Result<(Header, Body<'_>), ParseError> {
+    parse_header_within(text, LIMITS)
+}
+
+pub(super) fn parse_header_within(text: &str, limits: Limits) -> Result<(Header, Body<'_>), ParseError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = Lines::new(text);
     let Some(first) = lines.next() else { return Err(lines.ends_before("`misrule schedule 1`")) };
     format_line(first)?;
-    if text.len() > TEXT_BYTES_MAX {
-        return Err(first.too_many(format!("at most {TEXT_BYTES_MAX} bytes")));
+    if text.len() > limits.bytes {
+        return Err(first.too_many(format!("at most {} bytes", limits.bytes)));
     }
-    let mut reader = Reader { lines, comments: Vec::new() };
+    let mut reader = Reader { lines, comments: Vec::new(), limits };
     let mut header = Header::default();
     let mut header_lines = HeaderLines::default();
 
@@ -67,7 +72,7 @@ pub fn parse_header(text: &str) -> Result<(Header, Body<'_>), ParseError> {
         header.trace_hash = Some(hash(words.need("the hash of the trace")?)?);
         words.end()?;
     }
-    Ok((header, Body { lines: reader.lines, comments: reader.comments, header_lines }))
+    Ok((header, Body { lines: reader.lines, comments: reader.comments, limits, header_lines }))
 }
 
 /// Checks the first line.
@@ -113,8 +118,8 @@ fn settings(
                 words.end()?;
                 return Ok(words.line().number);
             }
-            "set" if header.settings.len() >= SETTINGS_MAX => {
-                return Err(words.line().too_many(format!("at most {SETTINGS_MAX} settings")));
+            "set" if header.settings.len() >= reader.limits.settings => {
+                return Err(words.line().too_many(format!("at most {} settings", reader.limits.settings)));
             }
             "set" => {
                 let whole = words.need("a setting like `nodes=3`")?;
@@ -174,6 +179,7 @@ fn hash(word: Word<'_>) -> Result<String, ParseError> {
 struct Reader<'a> {
     lines: Lines<'a>,
     comments: Vec<Comment>,
+    limits: Limits,
 }
 
 impl<'a> Reader<'a> {
@@ -184,8 +190,8 @@ impl<'a> Reader<'a> {
             match line.content() {
                 Content::Words(words) => return Ok(words),
                 Content::Comment("") => {}
-                Content::Comment(_) if self.comments.len() >= CHOICES_MAX => {
-                    return Err(line.too_many(format!("at most {CHOICES_MAX} comments")));
+                Content::Comment(_) if self.comments.len() >= self.limits.choices => {
+                    return Err(line.too_many(format!("at most {} comments", self.limits.choices)));
                 }
                 Content::Comment(text) => {
                     let text = text.to_owned();
@@ -205,7 +211,7 @@ impl<'a> Reader<'a> {
 
     /// The rest of the next line if it begins with `keyword`; else nothing is read.
     fn optional(&mut self, keyword: &str) -> Option<Words<'a>> {
-        let mut ahead = Reader { lines: self.lines.clone(), comments: Vec::new() };
+        let mut ahead = Reader { lines: self.lines.clone(), comments: Vec::new(), limits: self.limits };
         let mut words = ahead.words(keyword).ok()?;
         words.next().filter(|word| word.text == keyword)?;
         self.lines = ahead.lines;

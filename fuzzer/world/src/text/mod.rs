@@ -30,3 +30,13 @@ pub const CHOICES_MAX: usize = 4_000_000;
 
 /// How many settings a header may hold.
 pub const SETTINGS_MAX: usize = 1_000;
+
+/// The limits, as values so that tests can take small ones.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    bytes: usize,
+    choices: usize,
+    settings: usize,
+}
+
+const LIMITS: Limits = Limits { bytes: TEXT_BYTES_MAX, choices: CHOICES_MAX, settings: SETTINGS_MAX };

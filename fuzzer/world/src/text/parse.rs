@@ -1,9 +1,8 @@
 //! Reads choices.
 
-use super::CHOICES_MAX;
 use super::error::ParseError;
 use super::header::{Body, parse_header};
-use super::scan::{Content, Line, Word, Words};
+use super::scan::{Content, Word, Words};
 use crate::choice::{Choice, ChoiceKind, Slot};
 use crate::schedule::{Comment, CommentPlace, FaultProfile, Header, ScheduleFile, Tail};
 use crate::vocabulary::{Argument, Vocabulary};
@@ -27,7 +26,7 @@ pub fn parse_body(
     body: Body<'_>,
     vocabulary: &Vocabulary,
 ) -> Result<ScheduleFile, ParseError> {
-    let Body { mut lines, comments, .. } = body;
+    let Body { mut lines, comments, limits, .. } = body;
     let mut file = ScheduleFile { header, comments, ..ScheduleFile::default() };
     // The one blank line that sets the header apart is not kept, because it is always written.
     let mut ahead = lines.clone();
@@ -36,31 +35,25 @@ pub fn parse_body(
     }
     for line in lines {
         match line.content() {
-            Content::Comment(text) => keep_comment(&mut file, line, CommentPlace::OwnLine, text)?,
+            Content::Comment(text) => keep_comment(&mut file, CommentPlace::OwnLine, text),
             Content::Words(words) if file.schedule.tail.is_some() => {
                 return Err(first(words)?.error("the end of the file, since the tail comes last"));
             }
-            Content::Words(_) if file.schedule.choices.len() >= CHOICES_MAX => {
-                return Err(line.too_many(format!("at most {CHOICES_MAX} choices")));
+            Content::Words(_) if file.schedule.choices.len() >= limits.choices => {
+                return Err(line.too_many(format!("at most {} choices", limits.choices)));
             }
             Content::Words(words) => read_line(&mut file, words, vocabulary)?,
+        }
+        if file.comments.len() > limits.choices {
+            return Err(line.too_many(format!("at most {} comments and blank lines", limits.choices)));
         }
     }
     Ok(file)
 }
 
-fn keep_comment(
-    file: &mut ScheduleFile,
-    line: Line<'_>,
-    place: CommentPlace,
-    text: &str,
-) -> Result<(), ParseError> {
-    if file.comments.len() >= CHOICES_MAX {
-        return Err(line.too_many(format!("at most {CHOICES_MAX} comments and blank lines")));
-    }
+fn keep_comment(file: &mut ScheduleFile, place: CommentPlace, text: &str) {
     let after = file.schedule.choices.len() + usize::from(file.schedule.tail.is_some());
     file.comments.push(Comment { after, place, text: text.to_owned() });
-    Ok(())
 }
 
 /// Reads a line with a choice or the tail.
@@ -78,10 +71,10 @@ fn read_line(
         file.schedule.choices.push(Reader { words: &mut words, vocabulary }.choice(kind)?);
         file.lines.push(words.line().number);
     }
-    match words.comment()? {
-        Some(text) => keep_comment(file, words.line(), CommentPlace::SameLine, text),
-        None => Ok(()),
+    if let Some(text) = words.comment()? {
+        keep_comment(file, CommentPlace::SameLine, text);
     }
+    Ok(())
 }
 
 fn first(mut words: Words<'_>) -> Result<Word<'_>, ParseError> {

@@ -204,7 +204,8 @@ impl<'a> Words<'a> {
     /// The next word, which must be there.
     pub(super) fn need(&mut self, expected: &str) -> Result<Word<'a>, ParseError> {
         self.next().ok_or_else(|| {
-            let at_end = self.line.is_open && self.line.text[self.at..].trim().is_empty();
+            // A `#` that ends the file may be the beginning of a position.
+            let at_end = self.line.is_open && ["", "#"].contains(&self.line.text[self.at..].trim());
             let (found, kind) = if at_end {
                 (Found::FileEnd, ParseErrorKind::Truncated)
             } else {
