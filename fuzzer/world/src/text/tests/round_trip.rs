@@ -22,6 +22,15 @@ fn canonical_text_is_written_as_it_was_read() {
 }
 
 #[test]
+fn the_example_of_the_documentation_is_canonical() {
+    let page = include_str!("../../../../../docs/formats.md").replace("\r\n", "\n");
+    let (_, rest) = page.split_once("```schedule\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let file = parse(example, &vocabulary()).unwrap_or_else(|error| panic!("docs/formats.md: {error}"));
+    assert_eq!(print(&file, &vocabulary()), example);
+}
+
+#[test]
 fn other_line_ends_blanks_and_a_byte_order_mark_change_nothing() {
     let vocabulary = vocabulary();
     let expected = parse(SAMPLE, &vocabulary).unwrap();
