@@ -8,6 +8,7 @@ mod key;
 mod lens;
 mod model;
 pub mod presets;
+pub mod sequence_paxos;
 mod walk;
 
 pub use key::{Key, KeyWriter, StableHasher, relation, stable_hash};
