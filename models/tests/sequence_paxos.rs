@@ -61,5 +61,8 @@ fn scan() {
     let rules = if v[5] == 0 { Rules::paper() } else { Rules::crate_0_2() };
     let start = std::time::SystemTime::UNIX_EPOCH;
     let _ = start;
-    eprintln!("{spec} {:?}", explore(&SequencePaxos::bounded(v[0] as u8, rules, network, bounds(v[1], v[2], v[3] as u8))));
+    eprintln!(
+        "{spec} {:?}",
+        explore(&SequencePaxos::bounded(v[0] as u8, rules, network, bounds(v[1], v[2], v[3] as u8)))
+    );
 }

@@ -66,8 +66,15 @@ impl Turn<'_> {
         Ok(())
     }
 
-    pub(super) fn handle_accept_decide(&mut self, n: Ballot, sequence: Sequence, decided: u32, entries: &[u32]) {
-        if !self.is_promised(n) || !self.node.is(Role::Follower, Phase::Accept) || !self.is_next(n, sequence) {
+    pub(super) fn handle_accept_decide(
+        &mut self,
+        n: Ballot,
+        sequence: Sequence,
+        decided: u32,
+        entries: &[u32],
+    ) {
+        if !self.is_promised(n) || !self.node.is(Role::Follower, Phase::Accept) || !self.is_next(n, sequence)
+        {
             return;
         }
         self.node.log.extend(entries);
@@ -78,7 +85,8 @@ impl Turn<'_> {
     }
 
     pub(super) fn handle_decide(&mut self, n: Ballot, sequence: Sequence, decided: u32) {
-        if !self.is_promised(n) || !self.node.is(Role::Follower, Phase::Accept) || !self.is_next(n, sequence) {
+        if !self.is_promised(n) || !self.node.is(Role::Follower, Phase::Accept) || !self.is_next(n, sequence)
+        {
             return;
         }
         if self.learn(decided) {

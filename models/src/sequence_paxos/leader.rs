@@ -68,7 +68,8 @@ impl Turn<'_> {
             leading.max_accepted = meta.accepted;
             leading.max_sync = sync.cloned();
         }
-        let promised = leading.promises.iter().filter(|promised| matches!(promised, Promised::Yes(_))).count();
+        let promised =
+            leading.promises.iter().filter(|promised| matches!(promised, Promised::Yes(_))).count();
         if promised > usize::from(self.nodes()) / 2 {
             self.start_accepting();
         }

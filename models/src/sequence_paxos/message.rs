@@ -202,9 +202,9 @@ impl Message {
     /// The log index that the message speaks of: a length, a decided index, or where entries end.
     pub fn index(&self) -> Option<u32> {
         match self {
-            Self::Prepare { accepted, .. } | Self::Promise { accepted, .. } | Self::Accepted { accepted, .. } => {
-                Some(*accepted)
-            }
+            Self::Prepare { accepted, .. }
+            | Self::Promise { accepted, .. }
+            | Self::Accepted { accepted, .. } => Some(*accepted),
             Self::AcceptSync { sync, .. } => Some(sync.at + sync.entries.len() as u32),
             Self::Decide { decided, .. } => Some(*decided),
             _ => None,

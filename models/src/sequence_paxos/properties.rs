@@ -1,7 +1,7 @@
 //! What must always hold and what should be seen sometimes. Each costs one pass over the nodes.
 
-use super::state::{NodeState, Phase, Role, State};
 use super::SequencePaxos;
+use super::state::{NodeState, Phase, Role, State};
 use crate::{Kind, Property};
 
 pub(super) const PROPERTIES: &[Property<SequencePaxos>] = &[

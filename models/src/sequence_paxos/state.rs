@@ -306,8 +306,11 @@ impl State {
         if seen.role == Role::Leader {
             let accepted = ours.log.len();
             ours.leading.accepted[usize::from(node)] = accepted;
-            ours.leading.promises[usize::from(node)] =
-                Promised::Yes(PromiseMeta { accepted_round: seen.accepted_round, accepted, decided: seen.decided });
+            ours.leading.promises[usize::from(node)] = Promised::Yes(PromiseMeta {
+                accepted_round: seen.accepted_round,
+                accepted,
+                decided: seen.decided,
+            });
         }
     }
 }

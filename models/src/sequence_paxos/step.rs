@@ -168,7 +168,11 @@ impl SequencePaxos {
                 return if subject.up { Err(Refusal("the node is already up")) } else { Ok(()) };
             }
             Action::Cut { .. } => {
-                return if self.network == Network::Fifo { Ok(()) } else { Err(Refusal("no queue can be cut")) };
+                return if self.network == Network::Fifo {
+                    Ok(())
+                } else {
+                    Err(Refusal("no queue can be cut"))
+                };
             }
             _ if !subject.up => return Err(Refusal("the node is down")),
             Action::Elect { ballot, .. } if ballot <= subject.promise => {
@@ -203,7 +207,8 @@ impl SequencePaxos {
         let bounds = &self.bounds;
         for node in 0..state.count() {
             let subject = state.node(node);
-            let ballots = (1..=bounds.ballot_max).flat_map(|n| (0..state.count()).map(move |of| Ballot::of(n, of)));
+            let ballots =
+                (1..=bounds.ballot_max).flat_map(|n| (0..state.count()).map(move |of| Ballot::of(n, of)));
             out.extend(
                 ballots
                     .filter(|&ballot| subject.up && ballot > subject.promise)

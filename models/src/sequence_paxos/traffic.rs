@@ -108,7 +108,9 @@ impl Traffic {
                     }
                 }
             }
-            Self::Tracked(ever) => ever.iter().enumerate().for_each(|(place, envelope)| visit(place, envelope)),
+            Self::Tracked(ever) => {
+                ever.iter().enumerate().for_each(|(place, envelope)| visit(place, envelope))
+            }
         }
     }
 }
