@@ -1,5 +1,5 @@
 //! Sequence Paxos once more: a slow version for Stateright, written from the pseudocode of the paper (and the
-//! authors' PlusCal module) with its names, without calling the model. Both must have the same number of
+//! authors' `PlusCal` module) with its names, without calling the model. Both must have the same number of
 //! reachable states within the same bounds.
 //!
 //! Variables kept identical, so that states can be counted: as listed in the model's documentation. The
@@ -8,8 +8,10 @@
 //! on its way says where its suffix starts, or that it has none; in the paper only the leader knows, and states
 //! that differ in the start of a promise nobody waits for any more are one (202,505 instead of 204,238 states of
 //! three nodes).
-//! Recovery, which the PlusCal module leaves out, is the paper's: `PrepareReq` to all after a restart and to
+//! Recovery, which the `PlusCal` module leaves out, is the paper's: `PrepareReq` to all after a restart and to
 //! the other end after a reconnection, state RECOVER when the other end is the leader.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
 use misrule_models::Model as _;
 use misrule_models::sequence_paxos::{Bounds, Network, Rules, SequencePaxos};
@@ -158,7 +160,7 @@ impl Cluster {
     fn receive(&mut self, f: Server, me: Server, msg: Msg) {
         match msg {
             Msg::Prepare { n, acc_rnd, log_idx, dec_idx } => {
-                self.on_prepare(f, me, n, acc_rnd, log_idx, dec_idx)
+                self.on_prepare(f, me, n, acc_rnd, log_idx, dec_idx);
             }
             Msg::Promise { n, acc_rnd, log_idx, dec_idx, from: _, sfx } => {
                 self.on_promise(f, me, n, Prom { acc_rnd, log_idx, dec_idx, sfx });

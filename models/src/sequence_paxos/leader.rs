@@ -66,7 +66,11 @@ impl Turn<'_> {
         if (meta.accepted_round, meta.accepted) > (leading.max_round, leading.max_accepted) {
             leading.max_round = meta.accepted_round;
             leading.max_accepted = meta.accepted;
-            leading.max_sync = sync.cloned();
+            if let Some(old) = leading.max_sync.take() {
+                self.out.give(old.entries);
+            }
+            leading.max_sync =
+                sync.map(|sync| LogSync { at: sync.at, entries: self.out.copy(&sync.entries) });
         }
         let promised =
             leading.promises.iter().filter(|promised| matches!(promised, Promised::Yes(_))).count();
@@ -80,6 +84,7 @@ impl Turn<'_> {
     fn start_accepting(&mut self) {
         if let Some(sync) = self.node.leading.max_sync.take() {
             self.sync_log(sync.at, &sync.entries);
+            self.out.give(sync.entries);
         }
         if self.rules.decided_in_accept {
             let known = self.node.leading.promises.iter().filter_map(|promised| match promised {
@@ -88,7 +93,7 @@ impl Turn<'_> {
             });
             self.node.decided = known.fold(self.node.decided, u32::max);
         }
-        let node = &mut self.node;
+        let node = &mut *self.node;
         node.log.extend(&node.buffered);
         node.buffered.clear();
         node.accepted_round = node.promise;

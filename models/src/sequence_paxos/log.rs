@@ -121,3 +121,53 @@ impl Hash for Log {
         state.write_u64(self.digest());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Log;
+    use crate::LogRelation;
+
+    fn log(entries: &[u32]) -> Log {
+        let mut log = Log::default();
+        log.extend(entries);
+        log
+    }
+
+    #[test]
+    fn relations_are_those_of_the_entries() {
+        let cases = [
+            (&[1, 2][..], &[1, 2][..], 0, LogRelation::Equal),
+            (&[1, 2], &[1], 0, LogRelation::Prefix),
+            (&[], &[1], 0, LogRelation::Prefix),
+            (&[1, 2], &[1, 3, 4], 1, LogRelation::Conflict),
+            (&[1, 2], &[1, 3, 4], 2, LogRelation::DecidedConflict),
+            (&[1, 2], &[1, 3, 4], 9, LogRelation::DecidedConflict),
+        ];
+        for (a, b, decided, expected) in cases {
+            assert_eq!(log(a).relation(&log(b), decided), expected, "{a:?} {b:?} {decided}");
+            assert_eq!(log(b).relation(&log(a), decided), expected, "{b:?} {a:?} {decided}");
+        }
+    }
+
+    #[test]
+    fn hashes_do_not_depend_on_the_way_to_a_log() {
+        let mut roundabout = log(&[1, 5, 6]);
+        roundabout.truncate(1);
+        roundabout.extend(&[2]);
+        roundabout.assign(&[1, 2, 3]);
+        assert_eq!(roundabout, log(&[1, 2, 3]));
+        assert_eq!(roundabout.digest(), [1, 2, 3].iter().fold(0, |hash, &entry| Log::chain(hash, entry)));
+        assert_eq!(roundabout.prefix_hash(0), 0);
+        assert_ne!(log(&[0]).digest(), log(&[0, 0]).digest());
+    }
+
+    #[test]
+    fn a_change_below_is_a_lost_or_different_entry() {
+        let log = log(&[1, 2, 3]);
+        assert!(!log.changed_below(2, 1, &[2]), "the same again");
+        assert!(!log.changed_below(2, 2, &[]), "the prefix stays");
+        assert!(log.changed_below(2, 1, &[]), "a decided entry is lost");
+        assert!(log.changed_below(2, 1, &[9]), "a decided entry differs");
+        assert!(!log.changed_below(2, 0, &[1, 2, 9]), "what is not decided may change");
+    }
+}

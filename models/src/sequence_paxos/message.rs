@@ -242,11 +242,16 @@ pub(super) struct Outbox {
 impl Outbox {
     pub(super) fn clear(&mut self) {
         while let Some(envelope) = self.sent.pop() {
-            if let Some(mut entries) = envelope.message.into_entries() {
-                entries.clear();
-                self.spare.push(entries);
+            if let Some(entries) = envelope.message.into_entries() {
+                self.give(entries);
             }
         }
+    }
+
+    /// Takes back used space.
+    pub(super) fn give(&mut self, mut entries: Vec<u32>) {
+        entries.clear();
+        self.spare.push(entries);
     }
 
     /// A copy of `entries` in used space.

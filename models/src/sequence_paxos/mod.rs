@@ -1,8 +1,8 @@
 //! Sequence Paxos with ballot leader election.
 //!
-//! After Ng, Haridi and Carbone, "Omni-Paxos: Breaking the Barriers of Partial Connectivity" (EuroSys 2023):
+//! After Ng, Haridi and Carbone, "Omni-Paxos: Breaking the Barriers of Partial Connectivity" (2023):
 //! the Sequence Paxos pseudocode, with the election abstracted to its outcome ([`Action::Elect`]), and the
-//! authors' PlusCal module of the same algorithm. [`Rules::paper`] is that; [`Rules::crate_0_2`] adds what the
+//! authors' `PlusCal` module of the same algorithm. [`Rules::paper`] is that; [`Rules::crate_0_2`] adds what the
 //! published crate omnipaxos 0.2.4 does, and follows it step by step.
 //!
 //! # Variables
@@ -35,7 +35,7 @@
 //! | [`guarded_prepare_req`](Rules::guarded_prepare_req) | `PrepareReq` carries the sender's promise; a leader answers if it is not above its own, and forgets the sender's promise | always answered, nothing forgotten |
 //!
 //! In both: a `Prepare` of the promised ballot itself is answered only while recovering, and a late promise of
-//! the best round is synchronised from the shorter of its log and the best promise's (the PlusCal module takes
+//! the best round is synchronised from the shorter of its log and the best promise's (the `PlusCal` module takes
 //! the best promise's length, which leaves a hole where the late log is shorter).
 //!
 //! # What this model leaves out

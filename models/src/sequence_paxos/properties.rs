@@ -20,18 +20,12 @@ fn furthest(state: &State) -> Option<&NodeState> {
     state.nodes.iter().max_by_key(|node| node.decided)
 }
 
-/// Whether the decided prefix of `node`, as far as both logs go, is the same in `other`.
-fn agree(node: &NodeState, other: &NodeState) -> bool {
-    let common = node.decided.min(node.log.len()).min(other.log.len());
-    node.log.prefix_hash(common) == other.log.prefix_hash(common)
-}
-
 fn decided_logs_agree(_: &SequencePaxos, state: &State) -> bool {
     // Every decided prefix is compared with the longest, of which it must be a prefix.
     furthest(state).is_none_or(|longest| {
         state.nodes.iter().all(|node| {
-            let common = node.decided.min(longest.log.len());
-            agree(node, longest) && (node.log.len() < common || common <= longest.decided)
+            let common = node.decided.min(node.log.len()).min(longest.log.len());
+            node.log.prefix_hash(common) == longest.log.prefix_hash(common)
         })
     })
 }

@@ -109,7 +109,9 @@ impl Traffic {
                 }
             }
             Self::Tracked(ever) => {
-                ever.iter().enumerate().for_each(|(place, envelope)| visit(place, envelope))
+                for (place, envelope) in ever.iter().enumerate() {
+                    visit(place, envelope);
+                }
             }
         }
     }
