@@ -70,14 +70,6 @@ fn the_paper_is_safe_over_fifo_links() {
 }
 
 #[test]
-fn three_nodes_of_the_paper_are_safe_and_truncate() {
-    let found = check(3, Rules::paper(), Network::Fifo, bounds(1, 1, 0));
-    assert_eq!((found.states, found.transitions), (204_238, 792_706));
-    assert_eq!(found.violated, Vec::<&str>::new());
-    assert_eq!(found.never, ["recovered"], "needs a fault");
-}
-
-#[test]
 fn the_crate_is_safe_over_fifo_links() {
     let found = check(2, Rules::crate_0_2(), Network::Fifo, bounds(1, 2, 1));
     assert_eq!((found.states, found.transitions), (37_312, 84_398));

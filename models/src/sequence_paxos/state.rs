@@ -289,7 +289,8 @@ impl State {
 
     /// Sets `node` from what was seen of an implementation. What cannot be seen (sequence numbers, promises,
     /// buffered proposals) starts anew, except that a leader knows its own log to be accepted: correct what
-    /// is known better with [`node_mut`](Self::node_mut).
+    /// is known better with [`node_mut`](Self::node_mut). Exact for a node that is down, and so for one that
+    /// crashed in the middle of a handler, since then all of that is lost anyway.
     pub fn resync_node(&mut self, node: NodeId, seen: &Projection<'_>) {
         let ours = &mut self.nodes[usize::from(node)];
         ours.up = seen.up;
