@@ -19,6 +19,7 @@ pub struct OmnipaxosJudge {
     states: LensSet<Projection>,
     /// Lenses that also read messages.
     messages: LensSet<Projection>,
+    reads_input: bool,
 }
 
 impl OmnipaxosJudge {
@@ -41,7 +42,8 @@ impl OmnipaxosJudge {
             parts.contents |= name == "message@impl" || name == "detailed@impl";
         }
         let decided = DecidedLogs::default();
-        Ok(Self { decided, projection: Projection::new(parts), states, messages })
+        let reads_input = parts.deliveries;
+        Ok(Self { decided, projection: Projection::new(parts), states, messages, reads_input })
     }
 }
 
@@ -68,5 +70,9 @@ impl Judge<Omnipaxos> for OmnipaxosJudge {
                 self.messages.keys(&self.projection, seen.touched, &mut report.keys);
             }
         }
+    }
+
+    fn reads_input(&self) -> bool {
+        self.reads_input
     }
 }

@@ -33,7 +33,7 @@ mod system;
 
 pub use image::{Image, SharedImage};
 pub use judge::OmnipaxosJudge;
-pub use message::Kind;
+pub use message::{Kind, Wire};
 pub use system::{Node, Omnipaxos, Role, Value, View};
 
 use misrule_world::{Control, Setting, Target, target};

@@ -9,6 +9,45 @@ use omnipaxos::messages::Message;
 use omnipaxos::messages::ballot_leader_election::HeartbeatMsg;
 use omnipaxos::messages::sequence_paxos::{Compaction, PaxosMsg};
 use omnipaxos::util::SequenceNumber;
+use std::fmt;
+use std::rc::Rc;
+
+/// A message on its way. The crate's own type is large; this one moves and clones at little cost.
+#[derive(Clone)]
+pub struct Wire(Rc<Message<Value>>);
+
+impl Wire {
+    /// The receiver and the message for it; `None` for an address that no node can have.
+    pub(crate) fn pack(message: Message<Value>) -> (Option<NodeId>, Self) {
+        let to = message.get_receiver().checked_sub(1).and_then(|node| NodeId::try_from(node).ok());
+        (to, Self(Rc::new(message)))
+    }
+
+    /// The crate's message.
+    pub fn message(&self) -> &Message<Value> {
+        &self.0
+    }
+
+    /// The crate's message, copied only where someone else still looks at it.
+    pub(crate) fn unpack(self) -> Message<Value> {
+        Rc::unwrap_or_clone(self.0)
+    }
+
+    /// The message's kind.
+    pub fn kind(&self) -> Kind {
+        Kind::of(&self.0)
+    }
+}
+
+impl fmt::Debug for Wire {
+    /// The content only: whoever shows a message shows sender and receiver.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Message::BLE(message) => message.msg.fmt(f),
+            Message::SequencePaxos(message) => message.msg.fmt(f),
+        }
+    }
+}
 
 /// The kinds of messages; the numbers are positions in the vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,11 +119,6 @@ impl Kind {
     pub fn is_heartbeat(self) -> bool {
         matches!(self, Self::HeartbeatRequest | Self::HeartbeatReply)
     }
-}
-
-/// The receiver, or `None` for an address that no node can have.
-pub(crate) fn receiver(message: &Message<Value>) -> Option<NodeId> {
-    message.get_receiver().checked_sub(1).and_then(|node| NodeId::try_from(node).ok())
 }
 
 /// A ballot as a number in the order of ballots. The priority is 0 everywhere.

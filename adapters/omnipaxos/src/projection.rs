@@ -117,6 +117,7 @@ impl Server {
             self.forget_sequence();
             return None;
         };
+        let message = message.message();
         let (facts, now) = (Facts::of(message), self.replica);
         let term = facts.ballot.map_or(1, |ballot| relation(&ballot, &before.term));
         let mut sequence = 1;
@@ -154,14 +155,14 @@ impl Server {
             for (message, kind) in seen.links.waiting(from, to) {
                 let heartbeat = kind <= Kind::HeartbeatReply as u8;
                 if parts.contents {
-                    let content = mix(content(message) ^ pid(from));
+                    let content = mix(content(message.message()) ^ pid(from));
                     bag = bag.wrapping_add(if heartbeat { 0 } else { content });
                     list = mix(list.rotate_left(7) ^ content);
                 }
                 if heartbeat || !parts.waiting {
                     continue;
                 }
-                let facts = Facts::of(message);
+                let facts = Facts::of(message.message());
                 let term = self.replica.term;
                 if facts.ballot.is_some_and(|ballot| ballot < term) {
                     continue;

@@ -2,7 +2,7 @@
 
 use crate::compat;
 use crate::image::{BallotWrite, Image, SharedImage};
-use crate::message::{KINDS, Kind, receiver};
+use crate::message::{KINDS, Kind, Wire};
 use crate::store::Store;
 use misrule_models::{Fields, NodeId};
 use misrule_world::{Argument, BootError, Context, Input, Operation, Setup, System, Vocabulary};
@@ -142,7 +142,7 @@ impl Role {
 
 impl Node {
     /// Hands on what the server sends and follows its role.
-    fn settle(&mut self, cx: &mut Context<Message<Value>>) {
+    fn settle(&mut self, cx: &mut Context<Wire>) {
         compat::take_messages(&mut self.paxos, &mut self.outgoing);
         let mut image = self.image.borrow_mut();
         let leader = image.promise().map_or(0, |ballot| ballot.pid);
@@ -155,18 +155,18 @@ impl Node {
         }
         drop(image);
         for message in self.outgoing.drain(..) {
-            let to = receiver(&message);
-            if Kind::of(&message) == Kind::PrepareReq && to.map(pid) == Some(leader) {
+            let (to, message) = Wire::pack(message);
+            if message.kind() == Kind::PrepareReq && to.map(pid) == Some(leader) {
                 self.role = Role::Recovering;
             }
-            cx.send(to.unwrap_or(Context::<Message<Value>>::NOBODY), message);
+            cx.send(to.unwrap_or(Context::<Wire>::NOBODY), message);
         }
     }
 }
 
 impl System for Omnipaxos {
     type Node = Node;
-    type Message = Message<Value>;
+    type Message = Wire;
     type View = View;
 
     fn vocabulary(&self) -> &Vocabulary {
@@ -198,7 +198,7 @@ impl System for Omnipaxos {
 
     fn handle(&self, node: &mut Node, input: Input<Self::Message>, cx: &mut Context<Self::Message>) {
         match input {
-            Input::Message { message, .. } => node.paxos.handle_incoming(message),
+            Input::Message { message, .. } => node.paxos.handle_incoming(message.unpack()),
             Input::Timer(_) => {
                 node.paxos.tick();
                 node.tick = (node.tick + 1) % TICK_PERIOD;
@@ -224,7 +224,7 @@ impl System for Omnipaxos {
     }
 
     fn kind(&self, message: &Self::Message) -> u8 {
-        Kind::of(message) as u8
+        message.kind() as u8
     }
 }
 
