@@ -17,24 +17,27 @@ pub struct OmnipaxosJudge {
     projection: Projection,
     /// Lenses over the servers themselves: they need a look only where one changed.
     states: LensSet<Projection>,
-    /// Lenses that also read messages.
-    messages: LensSet<Projection>,
+    /// Lenses over waiting messages: they need a look only where their set is another.
+    inboxes: LensSet<Projection>,
+    /// Lenses over deliveries and whole states: they look at every step.
+    steps: LensSet<Projection>,
     reads_input: bool,
 }
 
 impl OmnipaxosJudge {
     /// A judge with the lenses that the setup asks for.
     pub(crate) fn new(setup: &Setup) -> Result<Self, SetupError> {
-        let (mut states, mut messages) = (LensSet::default(), LensSet::default());
+        let (mut states, mut inboxes, mut steps) =
+            (LensSet::default(), LensSet::default(), LensSet::default());
         let mut parts = Parts::default();
         for (position, name) in setup.lenses.iter().enumerate() {
             let position = position as u8;
             match name.as_str() {
                 "pairs@impl" => states.push(position, Box::new(Pairs)),
-                "waiting@impl" => messages.push(position, Box::new(Waiting)),
-                "delivery@impl" => messages.push(position, Box::new(Delivery)),
-                "message@impl" => messages.push(position, Box::new(Detail::Message)),
-                "detailed@impl" => messages.push(position, Box::new(Detail::Detailed)),
+                "waiting@impl" => inboxes.push(position, Box::new(Waiting)),
+                "delivery@impl" => steps.push(position, Box::new(Delivery)),
+                "message@impl" => steps.push(position, Box::new(Detail::Message)),
+                "detailed@impl" => steps.push(position, Box::new(Detail::Detailed)),
                 _ => return Err(SetupError(format!("omnipaxos has no lens `{name}`"))),
             }
             parts.waiting |= name == "waiting@impl";
@@ -43,7 +46,19 @@ impl OmnipaxosJudge {
         }
         let decided = DecidedLogs::default();
         let reads_input = parts.deliveries;
-        Ok(Self { decided, projection: Projection::new(parts), states, messages, reads_input })
+        Ok(Self { decided, projection: Projection::new(parts), states, inboxes, steps, reads_input })
+    }
+
+    fn keys(&self, states: u64, inboxes: u64, report: &mut Report) {
+        if states != 0 {
+            self.states.keys(&self.projection, states, &mut report.keys);
+        }
+        if inboxes != 0 {
+            self.inboxes.keys(&self.projection, inboxes, &mut report.keys);
+        }
+        if !self.steps.is_empty() {
+            self.steps.keys(&self.projection, states | inboxes, &mut report.keys);
+        }
     }
 }
 
@@ -52,8 +67,7 @@ impl Judge<Omnipaxos> for OmnipaxosJudge {
         self.decided.reset(seen.views.len());
         if seen.watch.keys {
             self.projection.reset(seen);
-            self.states.keys(&self.projection, seen.touched, &mut report.keys);
-            self.messages.keys(&self.projection, seen.touched, &mut report.keys);
+            self.keys(seen.touched, seen.touched, report);
         }
     }
 
@@ -62,13 +76,8 @@ impl Judge<Omnipaxos> for OmnipaxosJudge {
             report.failure = self.decided.check(node, &seen.views[usize::from(node)].image());
         }
         if seen.watch.keys {
-            let changed = self.projection.update(seen);
-            if changed != 0 {
-                self.states.keys(&self.projection, changed, &mut report.keys);
-            }
-            if seen.touched != 0 && !self.messages.is_empty() {
-                self.messages.keys(&self.projection, seen.touched, &mut report.keys);
-            }
+            let (states, inboxes) = self.projection.update(seen);
+            self.keys(states, inboxes, report);
         }
     }
 

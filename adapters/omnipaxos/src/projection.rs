@@ -12,6 +12,9 @@ use omnipaxos::util::SequenceNumber;
 use std::hash::Hasher;
 use std::rc::Rc;
 
+/// The kinds of leader election, which talks all the time: bit set.
+const HEARTBEATS: u64 = 1 << Kind::HeartbeatRequest as u8 | 1 << Kind::HeartbeatReply as u8;
+
 /// Which parts of a projection the lenses of the campaign read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Parts {
@@ -38,7 +41,8 @@ struct Server {
     log: u64,
     /// The number of the last accept that was in sequence.
     sequence: SequenceNumber,
-    waiting: Vec<WaitingMessage>,
+    /// Set of waiting messages, a bit for each kind and relation.
+    waiting: u128,
     /// Hashes of the waiting messages: as a bag without heartbeats, and all in their order.
     contents: (u64, u64),
 }
@@ -56,39 +60,49 @@ impl Projection {
             let server = &mut self.nodes[node];
             server.image = Rc::clone(view.shared_image());
             server.sequence = SequenceNumber::default();
+            server.contents = (0, 0);
             server.refresh(view, seen.up & (1 << node) != 0);
         }
-        self.gather(seen);
+        self.gather(seen, seen.touched);
     }
 
-    /// Takes in a step. Returns the bit set of nodes whose own state is another now.
-    pub(crate) fn update(&mut self, seen: &Seen<'_, Omnipaxos>) -> u64 {
+    /// Takes in a step. Returns the bit set of nodes whose own state is another now, and of those whose
+    /// waiting messages or role are.
+    pub(crate) fn update(&mut self, seen: &Seen<'_, Omnipaxos>) -> (u64, u64) {
         self.delivered = None;
-        let mut changed = 0;
+        let (mut states, mut inboxes) = (0, 0);
         if let Some(node) = seen.node {
             let at = usize::from(node);
             let server = &mut self.nodes[at];
             let before = server.replica;
             if server.refresh(&seen.views[at], seen.up & (1 << node) != 0) {
-                changed = 1 << node;
+                states = 1 << node;
+                let role = |replica: &Replica| (replica.up, replica.role);
+                inboxes = u64::from(role(&before) != role(&server.replica)) << node;
             }
             if self.parts.deliveries {
                 self.delivered = server.delivery(seen, &before);
             }
         }
-        self.gather(seen);
-        changed
+        if self.parts.waiting || self.parts.contents {
+            inboxes |= self.gather(seen, states);
+        }
+        (states, inboxes)
     }
 
-    fn gather(&mut self, seen: &Seen<'_, Omnipaxos>) {
-        if !self.parts.waiting && !self.parts.contents {
-            return;
-        }
-        for to in 0..seen.views.len() as NodeId {
-            if seen.touched & (1 << to) != 0 {
-                self.nodes[usize::from(to)].gather(seen, to, self.parts);
+    /// Looks at what waits for the nodes where it may be another now. Returns those where it is.
+    fn gather(&mut self, seen: &Seen<'_, Omnipaxos>, states: u64) -> u64 {
+        let mut changed = 0;
+        for (to, server) in self.nodes.iter_mut().enumerate() {
+            let kinds = seen.links.changed_kinds(to as NodeId);
+            if self.parts.contents && kinds != 0 {
+                server.gather_contents(seen, to as NodeId);
+            }
+            if self.parts.waiting && (kinds & !HEARTBEATS != 0 || states & (1 << to) != 0) {
+                changed |= u64::from(server.gather_waiting(seen, to as NodeId)) << to;
             }
         }
+        changed
     }
 }
 
@@ -148,31 +162,38 @@ impl Server {
         }
     }
 
-    fn gather(&mut self, seen: &Seen<'_, Omnipaxos>, to: NodeId, parts: Parts) {
-        self.waiting.clear();
+    /// Hashes what waits for the server.
+    fn gather_contents(&mut self, seen: &Seen<'_, Omnipaxos>, to: NodeId) {
         let (mut bag, mut list) = (0_u64, 0_u64);
         for from in 0..seen.views.len() as NodeId {
-            for (message, kind) in seen.links.waiting(from, to) {
-                let heartbeat = kind <= Kind::HeartbeatReply as u8;
-                if parts.contents {
-                    let content = mix(content(message.message()) ^ pid(from));
-                    bag = bag.wrapping_add(if heartbeat { 0 } else { content });
-                    list = mix(list.rotate_left(7) ^ content);
-                }
-                if heartbeat || !parts.waiting {
-                    continue;
-                }
-                let facts = Facts::of(message.message());
-                let term = self.replica.term;
-                if facts.ballot.is_some_and(|ballot| ballot < term) {
-                    continue;
-                }
-                let newer = facts.ballot.is_some_and(|ballot| ballot > term);
-                let index = facts.index.map_or(1, |index| relation(&(index as u64), &self.replica.length));
-                self.waiting.push(WaitingMessage { kind, newer, index: index as u8 });
+            for (message, _) in seen.links.waiting(from, to) {
+                let content = mix(content(message.message()) ^ pid(from));
+                bag = bag.wrapping_add(if message.kind().is_heartbeat() { 0 } else { content });
+                list = mix(list.rotate_left(7) ^ content);
             }
         }
         self.contents = (bag, list);
+    }
+
+    /// Finds the set of messages that wait for the server. Returns whether it is another now.
+    fn gather_waiting(&mut self, seen: &Seen<'_, Omnipaxos>, to: NodeId) -> bool {
+        let (term, length) = (self.replica.term, self.replica.length);
+        let mut set = 0;
+        for from in 0..seen.views.len() as NodeId {
+            for (message, kind) in seen.links.waiting(from, to) {
+                if 1 << kind & HEARTBEATS != 0 {
+                    continue;
+                }
+                let facts = Facts::of(message.message());
+                let ballot = facts.ballot.unwrap_or(term);
+                if ballot >= term {
+                    let index = facts.index.map_or(1, |index| relation(&(index as u64), &length));
+                    let newer = u64::from(ballot > term);
+                    set |= 1_u128 << (u64::from(kind) * 6 + newer * 3 + index);
+                }
+            }
+        }
+        std::mem::replace(&mut self.waiting, set) != set
     }
 }
 
@@ -206,7 +227,12 @@ impl Replicas for Projection {
 
 impl Inbox for Projection {
     fn waiting(&self, to: NodeId, each: &mut dyn FnMut(WaitingMessage)) {
-        self.nodes[usize::from(to)].waiting.iter().for_each(|message| each(*message));
+        let mut set = self.nodes[usize::from(to)].waiting;
+        while set != 0 {
+            let bit = set.trailing_zeros() as u8;
+            each(WaitingMessage { kind: bit / 6, newer: bit % 6 >= 3, index: bit % 3 });
+            set &= set - 1;
+        }
     }
 }
 

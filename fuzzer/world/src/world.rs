@@ -466,6 +466,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.input = None;
         self.sends.clear();
         self.touched = 0;
+        self.links.start_step();
         if self.watch.trace {
             log::start();
         }
