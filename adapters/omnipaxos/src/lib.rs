@@ -16,7 +16,7 @@
 //! run.reset(1, Watch { keys: true, ..Watch::default() }, &mut report);
 //! run.step(Choice::Timer { node: 0, timer: 0 }, &mut report);
 //! assert!(report.failure.is_none());
-//! assert_eq!(run.menu().waiting, 2, "two heartbeats are on their way");
+//! assert!(run.menu().waiting > 0, "heartbeats are on their way");
 //! ```
 
 mod compat;
