@@ -19,7 +19,8 @@ struct Outcomes {
 #[derive(Debug)]
 pub(crate) struct Oracles {
     slots: [Outcomes; SLOTS_MAX],
-    /// For each node and slot, the last outcome it stood for: round and phase.
+    /// For each node and slot, the last outcome or promise it stood for: round and phase. A promise is kept
+    /// until the outcome is known.
     stood: Vec<[(u32, Phase); SLOTS_MAX]>,
 }
 
@@ -57,7 +58,11 @@ impl Oracles {
                     ),
                 ));
             }
-            if slot.phase.decided() {
+            if stood.1 == Phase::Prepared && slot.round > stood.0 {
+                let text = format!("node {} is prepared in t{}.{} and leaves it", node + 1, at + 1, stood.0);
+                return Some(Failure::new("durability", "prepared-kept", text));
+            }
+            if slot.phase.decided() || slot.phase == Phase::Prepared {
                 *stood = (slot.round, slot.phase);
             }
             let known = &mut self.slots[at];

@@ -125,6 +125,7 @@ fn link(menu: &Menu, rng: &mut Rng, heal: bool) -> Choice {
 pub(crate) fn random(run: &mut dyn Run, seed: u64, steps_max: u64, watch: Watch) -> (u64, Option<Failure>) {
     let mut rng = Rng::new(seed);
     let mut report = Report::default();
+    report.keys.reserve(1_000);
     let mut steps = 0;
     while steps < steps_max {
         // The chance of a length is inverse to it.
