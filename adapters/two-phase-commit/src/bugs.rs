@@ -95,7 +95,7 @@ pub const BUGS: [(Bug, &str, &str); 13] = [
     (
         Bug::ReorderedAbortAfterRestart,
         "reordered-abort-after-restart",
-        "A coordinator that restarted committed obeys a late vote against from a transaction that was aborted before.",
+        "A coordinator that restarted committed and has sent the commit again obeys a late vote against, of a transaction that was aborted before.",
     ),
 ];
 
