@@ -20,17 +20,47 @@ pub(crate) const NODES_MAX: usize = 7;
 pub(crate) struct Projection {
     lanes: [Transaction; LANES_MAX],
     count: u8,
+    inboxes: Inboxes,
+}
+
+/// Whether some lens wants to know which messages wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Inboxes {
+    /// None does.
+    #[default]
+    Skip,
+    /// One does.
+    Read,
 }
 
 impl Projection {
-    pub(crate) fn new(count: u8) -> Self {
-        Self { count, ..Self::default() }
+    pub(crate) fn new(count: u8, inboxes: Inboxes) -> Self {
+        Self { count, inboxes, ..Self::default() }
     }
 
     /// Takes over what a step changed; a step that touches every node sets everything.
     pub(crate) fn refresh(&mut self, seen: &Seen<'_, TwoPhaseCommit>) {
         for (at, transaction) in self.lanes[..usize::from(self.count)].iter_mut().enumerate() {
             transaction.refresh(seen, at);
+        }
+        if self.inboxes == Inboxes::Read {
+            self.read_inboxes(seen);
+        }
+    }
+
+    fn read_inboxes(&mut self, seen: &Seen<'_, TwoPhaseCommit>) {
+        let nodes = seen.views.len() as NodeId;
+        for to in (0..nodes).filter(|to| seen.touched & (1 << to) != 0) {
+            let mut waiting = [0_u32; LANES_MAX];
+            for (message, kind) in (0..nodes).flat_map(|from| seen.links.waiting(from, to)) {
+                let Some(txn) = message.txn() else { continue };
+                let at = usize::from(txn.lane) % LANES_MAX;
+                let round = seen.views[usize::from(to)].lanes[at].round;
+                waiting[at] |= 1 << (u64::from(kind) * 3 + relation(&txn.round, &round));
+            }
+            for (transaction, waiting) in self.lanes[..usize::from(self.count)].iter_mut().zip(waiting) {
+                transaction.inbox(to, waiting);
+            }
         }
     }
 
@@ -47,30 +77,44 @@ pub(crate) struct Transaction {
     count: NodeId,
     /// For each receiver, the waiting messages: bit `kind * 3 + relation of the rounds`.
     waiting: [u32; NODES_MAX],
+    /// Nodes whose lane changed in the last step, or that stopped or started.
+    changed: u64,
+    /// Nodes for which other messages wait than before, in kinds and relations, or that changed.
+    stirred: u64,
     delivered: Option<Delivered>,
 }
 
 impl Transaction {
-    /// Takes over what the step changed in the lane numbered `at`.
+    /// Takes over what the step did to the nodes' lane numbered `at`.
     fn refresh(&mut self, seen: &Seen<'_, TwoPhaseCommit>, at: usize) {
         self.count = seen.views.len() as NodeId;
+        self.changed = self.up ^ seen.up;
         self.up = seen.up;
         self.delivered = None;
-        for node in (0..self.count).filter(|node| seen.touched & (1 << node) != 0) {
-            let index = usize::from(node);
-            let before = std::mem::replace(&mut self.nodes[index], seen.views[index].lanes[at]);
+        for (node, view) in (0..).zip(seen.views) {
+            if seen.touched & (1 << node) == 0 {
+                continue;
+            }
+            let (known, now) = (&mut self.nodes[usize::from(node)], &view.lanes[at]);
             if let (Some(Input::Message { message, .. }), true) = (seen.input, seen.node == Some(node)) {
-                self.delivered = delivered(node, at, *message, &before, &self.nodes[index]);
+                self.delivered = delivered(node, at, *message, known, now);
             }
-            let round = self.nodes[index].round;
-            self.waiting[index] = 0;
-            for from in 0..self.count {
-                for (message, kind) in seen.links.waiting(from, node) {
-                    if let Some(txn) = message.txn().filter(|txn| usize::from(txn.lane) == at) {
-                        self.waiting[index] |= 1 << (u64::from(kind) * 3 + relation(&txn.round, &round));
-                    }
-                }
+            if known != now {
+                self.changed |= 1 << node;
+                *known = *now;
             }
+        }
+        // The first step of an execution shows everything, changed or not.
+        if seen.node.is_none() && seen.input.is_none() && seen.touched.count_ones() == u32::from(self.count) {
+            self.changed = seen.touched;
+        }
+        self.stirred = self.changed;
+    }
+
+    /// Notes that for `to` wait those messages.
+    fn inbox(&mut self, to: NodeId, waiting: u32) {
+        if std::mem::replace(&mut self.waiting[usize::from(to)], waiting) != waiting {
+            self.stirred |= 1 << to;
         }
     }
 
@@ -162,13 +206,29 @@ impl LastDelivery for Transaction {
     }
 }
 
-/// The lens over every transaction: one key space.
-pub(crate) struct Each<L>(pub(crate) L);
+/// The lens over every transaction: one key space. A node that a step touched without changing it in a
+/// transaction makes no keys there.
+pub(crate) struct Each<L> {
+    lens: L,
+    touched: fn(&Transaction) -> u64,
+}
+
+impl<L> Each<L> {
+    /// A lens over the states of nodes.
+    pub(crate) fn node(lens: L) -> Self {
+        Self { lens, touched: |transaction| transaction.changed }
+    }
+
+    /// A lens over nodes and what waits for them.
+    pub(crate) fn inbox(lens: L) -> Self {
+        Self { lens, touched: |transaction| transaction.stirred }
+    }
+}
 
 impl<L: Lens<Transaction>> Lens<Projection> for Each<L> {
     fn keys(&self, view: &Projection, touched: u64, out: &mut Vec<Key>) {
         for transaction in view.lanes() {
-            self.0.keys(transaction, touched, out);
+            self.lens.keys(transaction, touched & (self.touched)(transaction), out);
         }
     }
 }

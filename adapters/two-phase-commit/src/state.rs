@@ -190,12 +190,14 @@ pub struct Node {
     pub(crate) count: u8,
     pub(crate) unsynced: u16,
     pub(crate) bug: Bug,
+    /// A write has failed; only a restart helps.
+    pub(crate) stopped: bool,
 }
 
 impl Node {
     /// Starts from the disk.
     pub(crate) fn recover(count: u8, bug: Bug, disk: DiskHandle) -> Result<Self, DiskError> {
-        let mut node = Self { lanes: Default::default(), count, unsynced: 0, bug };
+        let mut node = Self { lanes: Default::default(), count, unsynced: 0, bug, stopped: false };
         disk.read(|bytes| {
             let [record, lane, round @ ..] = bytes else { return };
             let (Ok(round), Some(lane)) = (round.try_into(), node.lanes.get_mut(usize::from(*lane))) else {

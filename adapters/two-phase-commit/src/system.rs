@@ -58,12 +58,17 @@ impl System for TwoPhaseCommit {
     }
 
     fn handle(&self, node: &mut Node, input: Input<Message>, cx: &mut Context<Message>) {
-        // A node that cannot write says nothing more in this step: it neither votes nor decides.
-        let _ = if cx.me() == COORDINATOR {
+        if node.stopped {
+            return;
+        }
+        let done = if cx.me() == COORDINATOR {
             coordinator::handle(node, &input, cx)
         } else {
             manager::handle(node, &input, cx)
         };
+        // Whether a failed write is on the disk is not known before the next start, and a second sync may claim
+        // what the first one lost: the node says nothing more.
+        node.stopped = done.is_err();
     }
 
     fn view(&self, node: &Node, out: &mut View) {
