@@ -2,8 +2,9 @@
 
 mod driver;
 
-use driver::{ALL, MODEL, ORACLES, open, random};
+use driver::{ALL, MODEL, ORACLES, onward, open, pick, random};
 use misrule_models::Outcome;
+use misrule_world::{Choice, Report, Rng};
 
 const LENSES: [&str; 9] = [
     "pairs@model",
@@ -95,5 +96,32 @@ fn random_finds_planted_bugs_without_the_model() {
             seen.push(failure.property);
         }
         assert!(seen.iter().any(|found| found == property), "{bug}: {seen:?}");
+    }
+}
+
+/// Whatever happened before: once nodes run and links deliver, every transaction ends. Timers are set as long as
+/// one is open, so that nothing left to choose means that all have ended.
+#[test]
+fn everything_ends() {
+    for seed in 0..300 {
+        let mut run = open(&[("transactions", "3")], "", &[]);
+        let (mut rng, mut report) = (Rng::new(seed), Report::default());
+        run.reset(seed, MODEL, &mut report);
+        for _ in 0..500 {
+            let choice = pick(run.menu(), &mut rng);
+            run.step(choice, &mut report);
+        }
+        let nodes = run.menu().nodes;
+        for node in 0..nodes {
+            run.step(Choice::Restart { node }, &mut report);
+            (0..nodes).for_each(|to| run.step(Choice::Heal { from: node, to }, &mut report));
+        }
+        let mut steps = 0;
+        while let Some(choice) = onward(run.menu(), &mut rng) {
+            run.step(choice, &mut report);
+            assert_eq!(report.failure, None);
+            steps += 1;
+            assert!(steps < 20_000, "seed {seed} does not end");
+        }
     }
 }
