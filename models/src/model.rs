@@ -72,3 +72,13 @@ pub enum Kind {
     /// Holds in some reachable state; a campaign that never sees it says so.
     Sometimes,
 }
+
+impl Kind {
+    /// The name used in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Sometimes => "sometimes",
+        }
+    }
+}

@@ -248,3 +248,6 @@ impl<M: Model> Walk<M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,9 @@ pub trait Mapping<S: System>: 'static {
     /// The model.
     type Model: Model;
 
+    /// A new execution: all nodes have started. A mapping that remembers views takes them here.
+    fn reset(&mut self, _seen: &Seen<'_, S>) {}
+
     /// Appends what the step did, in order. A step that does nothing the model speaks of appends nothing or
     /// an [`Event::Ignored`].
     fn events(&mut self, seen: &Seen<'_, S>, out: &mut Vec<Event<<Self::Model as Model>::Action>>);
@@ -57,13 +60,14 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
     pub fn reset(&mut self, seen: &Seen<'_, S>, report: &mut Report) {
         if seen.watch.model {
             self.walk.reset();
+            self.mapping.reset(seen);
             self.seen_now.fill(false);
             self.judge(seen, report);
         }
     }
 
-    /// Follows one step. Call it from the judge's `after`; it does nothing where the watch does not ask for
-    /// the model.
+    /// Follows one step. Call it from the judge's `after`, also when another oracle has failed, so that a
+    /// finding can be classified; it does nothing where the watch does not ask for the model.
     pub fn after(&mut self, seen: &Seen<'_, S>, report: &mut Report) {
         if !seen.watch.model {
             return;
@@ -77,7 +81,7 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
             }
             if let Walked::Refused(refusal) = self.walk.follow(&self.events[at]) {
                 let text = format!("the model refuses {}: {}", self.told(at), refusal.0);
-                report.failure = Some(Failure::new("model", kebab(refusal.0), text));
+                report.failure.get_or_insert(Failure::new("model", kebab(refusal.0), text));
                 return;
             }
         }
@@ -115,7 +119,7 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
         if let (false, Some(what)) = (narrowed, difference) {
             let variable = what.split(':').next().unwrap_or_default();
             let text = format!("model and implementation differ in {what}");
-            report.failure = Some(Failure::new("conformance", kebab(variable), text));
+            report.failure.get_or_insert(Failure::new("conformance", kebab(variable), text));
             return;
         }
         let Some(state) = self.walk.state() else { return };
@@ -124,6 +128,7 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
             match property.kind {
                 Kind::Always => {
                     if !(property.holds)(self.walk.model(), state) {
+                        report.model_property = Some(property.name);
                         let text = format!("the model's property {} does not hold", property.name);
                         report.failure.get_or_insert(Failure::new("model-property", property.name, text));
                     }

@@ -14,6 +14,8 @@ pub struct Report {
     pub keys: Vec<Key>,
     /// The first oracle that failed.
     pub failure: Option<Failure>,
+    /// The `always` property that the model's own state breaks, whatever other oracle failed first.
+    pub model_property: Option<&'static str>,
     /// What to tell people and to hash; only where the watch asks for it.
     pub trace: Option<TraceStep>,
 }
@@ -25,6 +27,7 @@ impl Default for Report {
             effect: Effect::Applied,
             keys: Vec::new(),
             failure: None,
+            model_property: None,
             trace: None,
         }
     }
@@ -73,6 +76,8 @@ pub struct TraceStep {
     pub node: Option<NodeId>,
     /// Input, sends, disk operations and draws, a line each.
     pub effects: Vec<String>,
+    /// Links onto which the step put messages, in order: sender and receiver.
+    pub pushed: Vec<(NodeId, NodeId)>,
     /// Fields of the node's view that changed.
     pub changes: Vec<Change>,
     /// Fields of the model's state that changed; not part of the trace hash, since the model may be off.

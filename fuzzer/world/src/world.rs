@@ -13,7 +13,7 @@ use crate::report::{Effect, Failure, Report, Watch};
 use crate::run::{About, FaultCount, Run};
 use crate::system::{Context, Draws, Input, System};
 use crate::trace::Recorder;
-use crate::vocabulary::Vocabulary;
+use crate::vocabulary::{Argument, Vocabulary};
 use misrule_models::NodeId;
 
 /// One system with its judge, simulated. It does nothing by itself.
@@ -168,6 +168,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             }
             if lost.is_empty() {
                 self.links.push(from, to, message, kind);
+                self.recorder.pushed(self.watch.trace, from, to);
                 self.touched |= 1 << to;
                 if self.menu.is_up(to) {
                     self.menu.set_deliverable(link, self.menu.deliverable[link] + 1);
@@ -279,6 +280,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         if let Choice::Duplicate(_) = choice {
             if let Some(message) = self.links.get(slot).cloned() {
                 self.links.push(slot.from, slot.to, message, kind);
+                self.recorder.pushed(self.watch.trace, slot.from, slot.to);
                 self.refresh(slot.from, slot.to);
             }
             return Ok(None);
@@ -431,10 +433,18 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 let enabled = step < 32 && self.menu.locals[usize::from(node)] & (1 << step) != 0;
                 if enabled { Ok(()) } else { Err("the local step is not enabled") }
             }
-            Choice::Request { node, operation, .. } => {
+            Choice::Request { node, operation, argument } => {
                 up(node)?;
-                let known = usize::from(operation) < self.menu.operations.len();
-                if known { Ok(()) } else { Err("no such operation") }
+                let Some((_, kind)) = self.menu.operations.get(usize::from(operation)) else {
+                    return Err("no such operation");
+                };
+                let fits = match kind {
+                    Argument::None => argument == 0,
+                    Argument::Fresh => true,
+                    Argument::Below(bound) => argument < *bound,
+                    Argument::Peer => argument < u32::from(self.menu.nodes) && argument != u32::from(node),
+                };
+                if fits { Ok(()) } else { Err("the operation does not take the argument") }
             }
             Choice::Crash { node, .. } => up(node),
             Choice::Restart { node } => {
@@ -462,6 +472,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
     fn begin_step(&mut self, report: &mut Report) {
         report.keys.clear();
         report.failure = None;
+        report.model_property = None;
         report.trace = None;
         self.input = None;
         self.sends.clear();

@@ -1,0 +1,127 @@
+//! Feedbacks: a run that met new cells is kept, cut at the last of them; a run that failed is a solution.
+
+use super::input::Candidate;
+use super::observer::RunObserver;
+use crate::way::Way;
+use libafl::Error;
+use libafl::HasMetadata;
+use libafl::corpus::Testcase;
+use libafl::executors::ExitKind;
+use libafl::feedbacks::{Feedback, StateInitializer};
+use libafl_bolts::Named;
+use libafl_bolts::impl_serdeany;
+use libafl_bolts::tuples::{Handle, MatchName, MatchNameRef};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// Metadata of a kept schedule: the steps after which it met cells.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct CellDepths(pub(crate) Vec<u32>);
+impl_serdeany!(CellDepths);
+
+/// Keeps runs that met new cells, or known ones by a clearly shorter way.
+#[derive(Debug)]
+pub(crate) struct NewCellFeedback {
+    handle: Handle<RunObserver>,
+}
+
+impl NewCellFeedback {
+    pub(crate) fn new(handle: Handle<RunObserver>) -> Self {
+        Self { handle }
+    }
+}
+
+impl Named for NewCellFeedback {
+    fn name(&self) -> &Cow<'static, str> {
+        &Cow::Borrowed("new-cell")
+    }
+}
+
+impl<S> StateInitializer<S> for NewCellFeedback {}
+
+impl<EM, OT: MatchName, S> Feedback<EM, Candidate, OT, S> for NewCellFeedback {
+    fn is_interesting(
+        &mut self,
+        _state: &mut S,
+        _manager: &mut EM,
+        _input: &Candidate,
+        observers: &OT,
+        _exit: &ExitKind,
+    ) -> Result<bool, Error> {
+        Ok(run(observers, &self.handle)?.observed.met.iter().any(|(step, _)| *step > 0))
+    }
+
+    fn append_metadata(
+        &mut self,
+        _state: &mut S,
+        _manager: &mut EM,
+        observers: &OT,
+        testcase: &mut Testcase<Candidate>,
+    ) -> Result<(), Error> {
+        let observed = &run(observers, &self.handle)?.observed;
+        let keep = observed.met.last().map_or(0, |(step, _)| *step);
+        let way = match testcase.input() {
+            // A run that followed its way shares it.
+            Some(input) if !input.mutant && observed.execution.skipped == 0 && keep <= input.way.len() => {
+                input.way.cut(keep)
+            }
+            Some(input) if !input.mutant && observed.execution.skipped == 0 => {
+                input.way.then(&observed.execution.choices[input.way.len() as usize..keep as usize])
+            }
+            _ => Way::new(&observed.execution.choices[..keep as usize]),
+        };
+        testcase.set_input(Candidate { way, tail: None, mutant: false });
+        testcase.add_metadata(CellDepths(observed.met.iter().map(|(step, _)| *step).collect()));
+        Ok(())
+    }
+}
+
+/// Every failing run is a solution; the campaign tells findings apart by fingerprint and does not store them
+/// here.
+#[derive(Debug)]
+pub(crate) struct FailureFeedback {
+    handle: Handle<RunObserver>,
+}
+
+impl FailureFeedback {
+    pub(crate) fn new(handle: Handle<RunObserver>) -> Self {
+        Self { handle }
+    }
+}
+
+impl Named for FailureFeedback {
+    fn name(&self) -> &Cow<'static, str> {
+        &Cow::Borrowed("failure")
+    }
+}
+
+impl<S> StateInitializer<S> for FailureFeedback {}
+
+impl<EM, OT: MatchName, S> Feedback<EM, Candidate, OT, S> for FailureFeedback {
+    fn is_interesting(
+        &mut self,
+        _state: &mut S,
+        _manager: &mut EM,
+        _input: &Candidate,
+        observers: &OT,
+        _exit: &ExitKind,
+    ) -> Result<bool, Error> {
+        Ok(run(observers, &self.handle)?.observed.execution.failure.is_some())
+    }
+
+    fn append_metadata(
+        &mut self,
+        _state: &mut S,
+        _manager: &mut EM,
+        _observers: &OT,
+        testcase: &mut Testcase<Candidate>,
+    ) -> Result<(), Error> {
+        // The finding keeps the schedule; a second copy of every duplicate would only fill memory.
+        testcase.set_input(Candidate::default());
+        Ok(())
+    }
+}
+
+fn run<'a, OT: MatchName>(observers: &'a OT, handle: &Handle<RunObserver>) -> Result<&'a RunObserver, Error> {
+    observers.get(handle).ok_or_else(|| Error::illegal_state("no run observer"))
+}

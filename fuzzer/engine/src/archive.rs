@@ -1,0 +1,164 @@
+//! The archive: what has been seen, and the shortest known way to it.
+
+use crate::way::Way;
+use misrule_world::{Key, Rng, mix};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// Cells of one lens beyond which new keys are counted but no longer kept: past a few thousand cells a lens
+/// guides nothing (`notes/frontier.md`).
+pub const CELLS_MAX: usize = 10_000;
+
+/// One key in the archive.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Cell {
+    /// Lens, facet and code of the key.
+    pub key: (u8, u8, u64),
+    /// The shortest way known, or `None` for a cell that only failing runs have seen.
+    pub way: Option<Way>,
+    /// How often runs entered it.
+    pub visits: u64,
+    /// The kept schedule that the way belongs to.
+    owner: usize,
+    /// The last run that claimed a new or shorter way to it.
+    claimed: u64,
+}
+
+impl Cell {
+    /// How many choices lead to it.
+    pub fn depth(&self) -> u32 {
+        self.way.as_ref().map_or(u32::MAX, Way::len)
+    }
+}
+
+/// What a run met when it made a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Met {
+    /// A key that nobody had seen.
+    New(u32),
+    /// A known cell, by a clearly shorter way.
+    Shorter(u32),
+    /// A known cell.
+    Known,
+    /// A key beyond the limit of its lens.
+    Beyond,
+}
+
+/// All cells, one archive for each lens. It lives in LibAFL's state.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Archive {
+    index: FxHashMap<(u8, u8, u64), u32>,
+    cells: Vec<Cell>,
+    /// For each lens, the cells that have a way.
+    reachable: Vec<Vec<u32>>,
+    /// For each lens, how many cells it has.
+    counts: Vec<usize>,
+    /// For each kept schedule, how many cells it owns.
+    owned: FxHashMap<usize, u32>,
+    run: u64,
+    beyond: u64,
+}
+
+impl Archive {
+    /// An archive for so many lenses.
+    pub fn new(lenses: usize) -> Self {
+        Self { reachable: vec![Vec::new(); lenses], counts: vec![0; lenses], ..Self::default() }
+    }
+
+    /// A new run begins.
+    pub fn start_run(&mut self) {
+        self.run += 1;
+    }
+
+    /// Counts an entry into the cell of `key` at `depth` and says what it is.
+    pub fn meet(&mut self, key: Key, depth: u32) -> Met {
+        let id = (key.lens, key.facet, key.code);
+        if let Some(at) = self.index.get(&id) {
+            let cell = &mut self.cells[*at as usize];
+            cell.visits += 1;
+            let shorter = match &cell.way {
+                Some(way) => depth.saturating_add(depth / 8 + 2) < way.len(),
+                None => true,
+            };
+            if shorter && cell.claimed != self.run {
+                cell.claimed = self.run;
+                return Met::Shorter(*at);
+            }
+            return Met::Known;
+        }
+        let lens = usize::from(key.lens);
+        if self.counts[lens] >= CELLS_MAX {
+            self.beyond += 1;
+            return Met::Beyond;
+        }
+        let at = self.cells.len() as u32;
+        self.counts[lens] += 1;
+        self.index.insert(id, at);
+        self.cells.push(Cell { key: id, way: None, visits: 1, owner: usize::MAX, claimed: self.run });
+        Met::New(at)
+    }
+
+    /// Gives a cell its way, which belongs to the kept schedule `owner`. Returns the schedule that owned it
+    /// before, if that owns no cell any more.
+    pub fn settle(&mut self, cell: u32, way: Way, owner: usize) -> Option<usize> {
+        let cell_at = &mut self.cells[cell as usize];
+        *self.owned.entry(owner).or_default() += 1;
+        let before = std::mem::replace(&mut cell_at.owner, owner);
+        if cell_at.way.replace(way).is_none() {
+            self.reachable[usize::from(cell_at.key.0)].push(cell);
+            return None;
+        }
+        let left = self.owned.get_mut(&before)?;
+        *left -= 1;
+        if *left > 0 {
+            return None;
+        }
+        self.owned.remove(&before);
+        Some(before)
+    }
+
+    /// The kept schedule that owns one of the least visited cells, if there is any.
+    pub fn pick_owner(&self, rng: &mut Rng) -> Option<usize> {
+        let lens = rng.below(self.reachable.len() as u32) as usize;
+        self.pick(lens, 8, u32::MAX, rng).map(|cell| cell.owner)
+    }
+
+    /// All cells, in the order in which they were found.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// How many lenses the archive was made for.
+    pub fn lenses(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// How many cells a lens has.
+    pub fn count(&self, lens: usize) -> usize {
+        self.counts.get(lens).copied().unwrap_or(0)
+    }
+
+    /// Keys that were not kept because their lens was full.
+    pub fn beyond(&self) -> u64 {
+        self.beyond
+    }
+
+    /// Of some randomly drawn cells of a lens with a way of at most `depth_max` choices, the one least
+    /// visited; `None` when the lens has no such cell among those drawn.
+    pub fn pick(&self, lens: usize, tournament: u32, depth_max: u32, rng: &mut Rng) -> Option<&Cell> {
+        let reachable = self.reachable.get(lens)?;
+        let drawn = (0..tournament).filter_map(|_| {
+            let at = *reachable.get(rng.below(reachable.len() as u32) as usize)?;
+            Some(&self.cells[at as usize])
+        });
+        drawn.filter(|cell| cell.depth() <= depth_max).min_by_key(|cell| cell.visits)
+    }
+
+    /// A hash of all cells and their depths, the same for equal archives in every process.
+    pub fn digest(&self) -> u64 {
+        self.cells.iter().fold(0, |digest, cell| {
+            let key = mix(u64::from(cell.key.0) << 8 | u64::from(cell.key.1)) ^ cell.key.2;
+            mix(digest ^ mix(key) ^ mix(cell.visits) ^ u64::from(cell.depth()))
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! Equal steps for each of several alternatives.
+
+/// Shares steps equally between arms: the arm that has used the fewest comes next.
+#[derive(Clone, Debug)]
+pub(super) struct EqualSteps {
+    used: Vec<u64>,
+}
+
+impl EqualSteps {
+    pub(super) fn new(arms: usize) -> Self {
+        Self { used: vec![0; arms] }
+    }
+
+    /// The arm that has used the fewest steps; the first of several.
+    pub(super) fn next(&self) -> usize {
+        let fewest = self.used.iter().enumerate().min_by_key(|(_, used)| **used);
+        fewest.map_or(0, |(arm, _)| arm)
+    }
+
+    pub(super) fn charge(&mut self, arm: usize, steps: u64) {
+        self.used[arm] += steps.max(1);
+    }
+}
+
+/// Lengths of random executions: the best length differs a thousandfold between targets, and no length fits
+/// all (`notes/frontier.md`).
+pub(super) const LENGTHS: [u32; 7] = [30, 100, 300, 1_000, 3_000, 10_000, 30_000];
+
+#[cfg(test)]
+mod tests {
+    use super::EqualSteps;
+
+    #[test]
+    fn steps_are_shared_equally() {
+        let mut arms = EqualSteps::new(3);
+        let mut used = [0_u64; 3];
+        for _ in 0..10_000 {
+            let arm = arms.next();
+            let steps = [10, 100, 1000][arm];
+            arms.charge(arm, steps);
+            used[arm] += steps;
+        }
+        assert!(used.iter().max().unwrap() - used.iter().min().unwrap() <= 1000, "{used:?}");
+    }
+}

@@ -1,0 +1,47 @@
+//! `random`: enabled choices by weight, and a ladder of lengths. Everything else is measured against it.
+
+use super::ladder::{EqualSteps, LENGTHS};
+use super::{Guidance, Plan};
+use crate::archive::Archive;
+use crate::draw::Drawer;
+use crate::execute::Execution;
+use crate::way::Way;
+use misrule_world::{Choice, FaultProfile, Menu, Rng};
+
+/// The strong random walk.
+pub(super) struct Random {
+    drawer: Drawer,
+    lengths: Vec<u32>,
+    shares: EqualSteps,
+    fresh: bool,
+}
+
+impl Random {
+    pub(super) fn new(faults: FaultProfile, steps_max: u32) -> Self {
+        let mut lengths: Vec<u32> = LENGTHS.iter().copied().filter(|length| *length <= steps_max).collect();
+        if lengths.is_empty() {
+            lengths.push(steps_max);
+        }
+        let shares = EqualSteps::new(lengths.len());
+        Self { drawer: Drawer::new(faults), lengths, shares, fresh: true }
+    }
+}
+
+impl Guidance for Random {
+    fn plan(&mut self, _archive: &Archive, _rng: &mut Rng) -> Plan {
+        let arm = self.shares.next();
+        self.fresh = true;
+        Plan { way: Way::default(), mutate: false, tail: self.lengths[arm], arm }
+    }
+
+    fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
+        if std::mem::take(&mut self.fresh) {
+            self.drawer.reset(menu);
+        }
+        self.drawer.pick(menu, rng)
+    }
+
+    fn learn(&mut self, plan: &Plan, run: &Execution) {
+        self.shares.charge(plan.arm, u64::from(run.steps()));
+    }
+}

@@ -1,0 +1,118 @@
+//! Mutators, as plain functions over choices. Which of them pays is shown in every campaign's summary.
+
+use misrule_world::{Choice, Contract, NodeId, Rng, Slot};
+
+/// What a mutator may know of the world and of the other schedules.
+pub struct Material<'a> {
+    /// How many nodes.
+    pub nodes: NodeId,
+    /// The contract: faults outside it are never inserted.
+    pub contract: Contract,
+    /// Depths at which this schedule first reached cells.
+    pub cells: &'a [u32],
+    /// Another kept schedule, and the depths at which it first reached cells.
+    pub other: (&'a [Choice], &'a [u32]),
+}
+
+/// A mutator: changes the choices and says whether it did.
+pub type Mutate = fn(&mut Vec<Choice>, &Material<'_>, &mut Rng) -> bool;
+
+/// All mutators with their names.
+pub const MUTATORS: [(&str, Mutate); 5] = [
+    ("splice-at-cell", splice_at_cell),
+    ("delete-run", delete_run),
+    ("deliver-later", deliver_later),
+    ("insert-fault", insert_fault),
+    ("extend", extend),
+];
+
+/// Longest run of choices that a mutator deletes, and farthest distance that it moves one.
+const REACH: u32 = 32;
+
+/// Goes to one of the schedule's cells, then on as another schedule went on from one of its cells.
+fn splice_at_cell(choices: &mut Vec<Choice>, material: &Material<'_>, rng: &mut Rng) -> bool {
+    let (other, other_cells) = material.other;
+    let (Some(cut), Some(from)) = (any(material.cells, rng), any(other_cells, rng)) else { return false };
+    let before = choices.len();
+    choices.truncate(cut as usize);
+    choices.extend_from_slice(&other[(from as usize).min(other.len())..]);
+    before != choices.len() || from as usize != cut as usize
+}
+
+/// Deletes a run of choices.
+fn delete_run(choices: &mut Vec<Choice>, _material: &Material<'_>, rng: &mut Rng) -> bool {
+    if choices.is_empty() {
+        return false;
+    }
+    let start = rng.below(choices.len() as u32) as usize;
+    let length = rng.geometric(REACH / 8).min(REACH) as usize;
+    choices.drain(start..(start + length).min(choices.len()));
+    true
+}
+
+/// Moves the delivery of a message to a later place.
+#[allow(clippy::ptr_arg, reason = "every mutator has the type `Mutate`")]
+fn deliver_later(choices: &mut Vec<Choice>, _material: &Material<'_>, rng: &mut Rng) -> bool {
+    if choices.len() < 2 {
+        return false;
+    }
+    let start = rng.below(choices.len() as u32 - 1) as usize;
+    let Some(at) = (start..choices.len() - 1).find(|at| matches!(choices[*at], Choice::Deliver(_))) else {
+        return false;
+    };
+    let room = (choices.len() - 1 - at) as u32;
+    let by = 1 + rng.below(room.min(REACH)) as usize;
+    choices[at..=at + by].rotate_left(1);
+    true
+}
+
+/// Inserts a crash with its restart, a cut with its heal, or turns a delivery into a loss or a duplication
+/// where the contract has them.
+fn insert_fault(choices: &mut Vec<Choice>, material: &Material<'_>, rng: &mut Rng) -> bool {
+    let at = rng.below(choices.len() as u32 + 1) as usize;
+    let node = rng.below(u32::from(material.nodes)) as NodeId;
+    let other = rng.below(u32::from(material.nodes)) as NodeId;
+    let later = (at + 1 + rng.below(REACH) as usize).min(choices.len() + 1);
+    match rng.below(4) {
+        0 if node != other => {
+            choices.insert(at, Choice::Cut { from: node, to: other });
+            choices.insert(later, Choice::Heal { from: node, to: other });
+            true
+        }
+        1 if material.contract.loss => replace_delivery(choices, at, Choice::Drop),
+        2 if material.contract.duplication => insert_duplicate(choices, at),
+        _ => {
+            choices.insert(at, Choice::Crash { node, keep: rng.below(4) as u16 });
+            choices.insert(later, Choice::Restart { node });
+            true
+        }
+    }
+}
+
+/// Changes nothing: the tail that follows every mutant makes the difference.
+fn extend(_choices: &mut Vec<Choice>, _material: &Material<'_>, _rng: &mut Rng) -> bool {
+    true
+}
+
+fn replace_delivery(choices: &mut [Choice], from: usize, with: fn(Slot) -> Choice) -> bool {
+    for choice in choices.iter_mut().skip(from) {
+        if let Choice::Deliver(slot) = *choice {
+            *choice = with(slot);
+            return true;
+        }
+    }
+    false
+}
+
+fn insert_duplicate(choices: &mut Vec<Choice>, from: usize) -> bool {
+    let Some(at) = (from..choices.len()).find(|at| matches!(choices[*at], Choice::Deliver(_))) else {
+        return false;
+    };
+    let Choice::Deliver(slot) = choices[at] else { return false };
+    choices.insert(at, Choice::Duplicate(slot));
+    true
+}
+
+fn any(depths: &[u32], rng: &mut Rng) -> Option<u32> {
+    depths.get(rng.below(depths.len() as u32) as usize).copied()
+}

@@ -1,0 +1,111 @@
+//! Replay: executes a schedule with everything recorded.
+
+use crate::execute::{Chooser, Execution, Misfit, Mode, TailChooser, Watcher, execute};
+use crate::fingerprint::Fingerprint;
+use misrule_world::{Choice, Failure, Report, Run, Schedule, TraceHash, TraceStep, Watch};
+
+/// A recorded step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The choice as executed; `None` for the start.
+    pub choice: Option<Choice>,
+    /// What it did.
+    pub told: TraceStep,
+}
+
+/// A recorded execution: the start, then one entry a step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// The steps; the first is the start.
+    pub steps: Vec<Step>,
+}
+
+/// What a replay showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// The recorded steps; empty unless they were asked for.
+    pub trace: Trace,
+    /// The trace hash; the same whether steps were recorded or not.
+    pub trace_hash: String,
+    /// The choices as executed.
+    pub choices: Vec<Choice>,
+    /// Choices that could not apply.
+    pub skipped: u32,
+    /// For each choice whose guard met another message: its position in the schedule and the kind found.
+    pub drift: Vec<(u32, u8)>,
+    /// The failure, if an oracle failed.
+    pub failure: Option<Failure>,
+}
+
+impl Replay {
+    /// The fingerprint of the failure.
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        self.failure.as_ref().map(Fingerprint::of)
+    }
+
+    /// Executed steps.
+    pub fn steps(&self) -> u32 {
+        self.choices.len() as u32
+    }
+}
+
+struct Recording<'a> {
+    hash: TraceHash,
+    keep: bool,
+    trace: Trace,
+    each: &'a mut dyn FnMut(u32, &Step),
+}
+
+impl Watcher for Recording<'_> {
+    fn saw(&mut self, step: u32, run: &dyn Run, report: &Report) -> bool {
+        let Some(told) = report.trace.clone() else { return false };
+        let vocabulary = run.about().vocabulary;
+        self.hash.update(vocabulary, report.choice, &told);
+        if let Some(failure) = &report.failure {
+            self.hash.line(&format!("failure {} {} {}", failure.oracle, failure.property, failure.detail));
+        }
+        let choice = (step > 0).then_some(report.choice);
+        let recorded = Step { choice, told };
+        (self.each)(step, &recorded);
+        if self.keep {
+            self.trace.steps.push(recorded);
+        }
+        false
+    }
+}
+
+/// Executes a schedule, skipping what cannot apply, with the model and every comparison on.
+///
+/// With `keep` the steps are kept in the result; `each` is called with every step as it happens, numbered from
+/// 0 for the start.
+pub fn replay(
+    run: &mut dyn Run,
+    seed: u64,
+    schedule: &Schedule,
+    watch: Watch,
+    keep: bool,
+    each: &mut dyn FnMut(u32, &Step),
+) -> Replay {
+    let mut execution = Execution::default();
+    let mut recording = Recording { hash: TraceHash::default(), keep, trace: Trace::default(), each };
+    let mut report = Report::default();
+    let mut tail = TailChooser::of(schedule);
+    let watch = Watch { trace: true, ..watch };
+    execute(
+        run,
+        Mode { seed, watch, misfit: Misfit::Skip },
+        &schedule.choices,
+        tail.as_mut().map(|tail| tail as &mut dyn Chooser),
+        &mut recording,
+        &mut report,
+        &mut execution,
+    );
+    Replay {
+        trace: recording.trace,
+        trace_hash: recording.hash.digest(),
+        choices: execution.choices,
+        skipped: execution.skipped,
+        drift: execution.drift,
+        failure: execution.failure,
+    }
+}

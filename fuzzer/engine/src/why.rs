@@ -1,0 +1,54 @@
+//! The causal cone of a step: the steps without which it would not have happened as it did.
+
+use crate::replay::Trace;
+use misrule_world::{Choice, NodeId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The steps in the causal cone of step `step` of a trace, that step included, in order. Step 0 is the start.
+///
+/// A step follows from the step before at its node, and a delivery also from the step that sent the message
+/// (Lamport 1978, section "The partial ordering").
+pub fn causal_cone(trace: &Trace, step: usize) -> Vec<usize> {
+    let causes = causes(trace);
+    let mut cone = BTreeSet::new();
+    let mut open = vec![step.min(trace.steps.len().saturating_sub(1))];
+    while let Some(at) = open.pop() {
+        if cone.insert(at) {
+            open.extend(causes.get(at).into_iter().flatten());
+        }
+    }
+    cone.into_iter().collect()
+}
+
+/// For each step, the steps that it directly follows from.
+fn causes(trace: &Trace) -> Vec<Vec<usize>> {
+    let mut last: BTreeMap<NodeId, usize> = BTreeMap::new();
+    let mut links: BTreeMap<(NodeId, NodeId), Vec<usize>> = BTreeMap::new();
+    let mut all = Vec::with_capacity(trace.steps.len());
+    for (at, step) in trace.steps.iter().enumerate() {
+        let mut causes = Vec::new();
+        if let Some(choice) = step.choice {
+            if let Some(slot) = choice.slot() {
+                let waiting = links.entry((slot.from, slot.to)).or_default();
+                let position = usize::from(slot.at).saturating_sub(1);
+                if let Some(sent) = waiting.get(position).copied() {
+                    causes.push(sent);
+                    if !matches!(choice, Choice::Duplicate(_)) {
+                        waiting.remove(position);
+                    }
+                }
+            }
+            if let Choice::Heal { from, to } = choice {
+                causes.extend(last.get(&from).into_iter().chain(last.get(&to)));
+            }
+        }
+        if let Some(node) = step.told.node {
+            causes.extend(last.insert(node, at));
+        }
+        for (from, to) in &step.told.pushed {
+            links.entry((*from, *to)).or_default().push(at);
+        }
+        all.push(causes);
+    }
+    all
+}
