@@ -11,6 +11,14 @@ impl Observer for Obs {
         false
     }
     fn found(&mut self, f: &Finding) {
+        if std::env::var("SHOW").is_ok() {
+            let r = misrule_omnipaxos::omnipaxos();
+            let st = Settings::resolve(&r.settings, &[]).unwrap();
+            let run = r.open(&Setup { settings: st, contract: r.contract, lenses: vec![] }).unwrap();
+            for c in &f.minimised {
+                println!("{}", text::choice_line(run.about().vocabulary, *c));
+            }
+        }
         if self.1 {
             println!(
                 "  FOUND {} {} class={} exec={} steps={} found_len={} min_len={} minimal={} min_execs={} t={:.2}s\n   {}\n   {}",

@@ -4,7 +4,7 @@
 //! tried, a message is named by the item that sent it, so that a candidate is a true subsequence of what it
 //! was made from.
 
-use misrule_world::{Choice, ChoiceKind, Effect, LinkOrder, NodeId, Report, Run, Slot, Watch};
+use misrule_world::{Choice, ChoiceKind, Effect, LinkOrder, Menu, NodeId, Report, Run, Slot, Watch};
 use std::collections::BTreeSet;
 
 /// A message's name: the item that sent it, and which of that item's messages on the link it is.
@@ -23,12 +23,12 @@ pub(super) struct Item {
     pub(super) source: Option<Name>,
 }
 
-/// What takes the place of a message that is not there.
+/// What to do about a message that cannot be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Substitute {
-    /// Nothing: the choice is skipped.
-    Nothing,
-    /// The first waiting message of its kind; on links that keep order, whatever is first.
+    /// Where links keep order, deliver what stands in front of it first; skip a message that is not there.
+    InFront,
+    /// Take the first waiting message of its kind; where links keep order, whatever is first.
     Similar,
 }
 
@@ -69,20 +69,55 @@ impl ItemRun {
         run.reset(seed, watch, &mut self.report);
         self.note_pushed(START);
         for item in items {
-            if self.report.failure.is_some() {
-                break;
+            loop {
+                if self.report.failure.is_some() {
+                    return self.report.failure.take();
+                }
+                let Some(choice) = self.resolve(item, substitute, run.menu().contract.order) else { break };
+                run.step(choice, &mut self.report);
+                if self.report.effect != Effect::Applied {
+                    break;
+                }
+                let source = self.took_step(item.id);
+                // A message in front of the wanted one was delivered: the wanted one is next.
+                if substitute != Substitute::InFront || source == item.source || item.source.is_none() {
+                    break;
+                }
             }
-            let Some(choice) = self.resolve(item, substitute, run.menu().contract.order) else { continue };
-            run.step(choice, &mut self.report);
-            if self.report.effect != Effect::Applied {
-                continue;
-            }
-            let choice = self.report.choice;
-            let source = choice.slot().and_then(|slot| self.took(slot, choice.kind()));
-            self.executed.push(Item { id: item.id, choice, source });
-            self.note_pushed(item.id);
         }
         self.report.failure.take()
+    }
+
+    /// Goes on from where the last execution ended with up to `steps` choices that `pick` gives, and returns the
+    /// failure that ended them.
+    pub(super) fn walk(
+        &mut self,
+        run: &mut dyn Run,
+        steps: usize,
+        mut pick: impl FnMut(&Menu) -> Option<Choice>,
+    ) -> Option<misrule_world::Failure> {
+        let mut id = self.executed.last().map_or(0, |item| item.id + 1);
+        for _ in 0..steps {
+            let choice = pick(run.menu())?;
+            run.step(choice, &mut self.report);
+            if self.report.effect == Effect::Applied {
+                self.took_step(id);
+                id += 1;
+            }
+            if self.report.failure.is_some() {
+                return self.report.failure.take();
+            }
+        }
+        None
+    }
+
+    /// Enters the step that the report tells of.
+    fn took_step(&mut self, id: u32) -> Option<Name> {
+        let choice = self.report.choice;
+        let source = choice.slot().and_then(|slot| self.took(slot, choice.kind()));
+        self.executed.push(Item { id, choice, source });
+        self.note_pushed(id);
+        source
     }
 
     /// The executed items under new ids: their positions.
@@ -92,8 +127,9 @@ impl ItemRun {
             if let Some((source, _)) = &mut item.source
                 && *source != START
             {
-                // Executed items keep the order of ids, so the sender is found by search.
-                *source = self.executed.partition_point(|sender| sender.id < *source) as u32;
+                // Executed items keep the order of ids, so the sender is found by search. Deliveries in front of
+                // a wanted message carry its id; the sender is the last of that id.
+                *source = self.executed.partition_point(|sender| sender.id <= *source) as u32 - 1;
             }
             item.id = at as u32;
         }
@@ -117,15 +153,16 @@ impl ItemRun {
         let (Some(slot), Some(source)) = (item.choice.slot(), item.source) else { return Some(item.choice) };
         let waiting = &self.waiting[self.link(slot.from, slot.to)];
         let position = waiting.iter().position(|name| *name == source);
-        let at = match (position, order) {
-            (Some(0), LinkOrder::Fifo) | (Some(_), LinkOrder::Reorder) => position? as u16 + 1,
-            _ if substitute == Substitute::Nothing => return None,
-            (_, LinkOrder::Fifo) => {
-                return Some(item.choice.with_slot(Slot { at: 1, kind: Slot::ANY_KIND, ..slot }));
+        let slot = match (position, order, substitute) {
+            (Some(at), LinkOrder::Reorder, _) => Slot { at: at as u16 + 1, ..slot },
+            (Some(0), LinkOrder::Fifo, _) => Slot { at: 1, ..slot },
+            (Some(_), LinkOrder::Fifo, _) | (None, LinkOrder::Fifo, Substitute::Similar) => {
+                Slot { at: 1, kind: Slot::ANY_KIND, ..slot }
             }
-            (None, LinkOrder::Reorder) => Slot::FIRST_OF_KIND,
+            (None, LinkOrder::Reorder, Substitute::Similar) => Slot { at: Slot::FIRST_OF_KIND, ..slot },
+            (None, _, Substitute::InFront) => return None,
         };
-        Some(item.choice.with_slot(Slot { at, ..slot }))
+        Some(item.choice.with_slot(slot))
     }
 
     fn took(&mut self, slot: Slot, kind: ChoiceKind) -> Option<Name> {

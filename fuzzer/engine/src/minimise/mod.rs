@@ -7,10 +7,12 @@
 
 mod item;
 
+use crate::draw::Drawer;
 use crate::execute::{Execution, Misfit, Mode, execute_explicit};
 use crate::fingerprint::Fingerprint;
 use item::{Item, ItemRun, Substitute, cone, unnamed};
-use misrule_world::{Choice, ChoiceKind, NodeId, Run, Slot, Watch};
+use misrule_world::{Choice, ChoiceKind, FaultProfile, NodeId, Rng, Run, Slot, Watch};
+use std::collections::BTreeSet;
 
 /// How much work a minimisation may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,25 +53,25 @@ pub fn minimise(
     let items = ItemRun::new(run.menu().nodes);
     let mut search =
         Search { run, seed, watch, fingerprint, budget, steps: 0, executions: 0, best: Vec::new(), items };
-    if !search.fails(&unnamed(choices), Substitute::Nothing) {
+    if !search.fails(&unnamed(choices), Substitute::InFront) {
         return None;
     }
     search.best = search.items.renumbered();
-    loop {
-        let before = search.choices();
-        search.keep_cone();
-        search.drop_kinds();
-        search.delete(is_external);
-        search.keep_cone();
-        search.delete(|_| true);
-        search.simplify();
-        if search.choices() == before || search.exhausted() {
-            break;
-        }
-    }
+    search.reduce();
+    search.search_nearby();
     let minimal = search.delete_singly();
     Some(Minimised { choices: search.choices(), executions: search.executions, minimal })
 }
+
+/// Chunks of up to so many choices are tried in every size.
+const SMALL_CHUNK: usize = 6;
+
+/// In the first rounds a chunk is at least this part of the schedule; later rounds go as much finer.
+const GRAIN: usize = 16;
+
+/// The search nearby ends after so many walks in a row that did not help, or after so many steps.
+const WALKS: u32 = 20_000;
+const WALK_STEPS: u64 = 3_000_000;
 
 struct Search<'a> {
     run: &'a mut dyn Run,
@@ -105,16 +107,41 @@ impl Search<'_> {
         failure.is_some_and(|failure| Fingerprint::of(&failure) == self.fingerprint)
     }
 
-    /// Executes a candidate, without and with substitutes for messages that are gone, and keeps what was
+    /// Executes a candidate, with two ways to make up for messages that are gone, and keeps what was
     /// executed when it fails the same way and `better` says so.
     fn attempt(&mut self, candidate: &[Item], better: fn(&[Item], &[Item]) -> bool) -> bool {
-        for substitute in [Substitute::Nothing, Substitute::Similar] {
+        for substitute in [Substitute::InFront, Substitute::Similar] {
             if self.fails(candidate, substitute) && better(&self.items.executed, &self.best) {
                 self.best = self.items.renumbered();
                 return true;
             }
         }
         false
+    }
+
+    /// Deletes and simplifies until nothing helps. Coarse first: while the schedule is long, candidates are
+    /// dear, and large chunks may still go.
+    fn reduce(&mut self) {
+        let mut grain = GRAIN;
+        loop {
+            let before = self.choices();
+            let smallest = (before.len() / grain).max(1);
+            self.keep_cone();
+            self.drop_kinds();
+            self.delete(is_external, smallest);
+            self.keep_cone();
+            self.delete(|_| true, smallest);
+            self.delete_groups(smallest);
+            if smallest == 1 {
+                self.simplify();
+            }
+            if self.exhausted() || (smallest == 1 && self.choices() == before) {
+                return;
+            }
+            if self.best.len() * 10 > before.len() * 9 {
+                grain *= GRAIN;
+            }
+        }
     }
 
     /// Keeps the causal past of the failing step, or that together with the past of another node's last step.
@@ -148,37 +175,76 @@ impl Search<'_> {
         }
     }
 
-    /// Deletes chunks of the choices that `among` selects, halving the chunk until it is one choice. A chunk
-    /// that could be deleted is followed by the next one at the same place.
-    fn delete(&mut self, among: fn(Choice) -> bool) {
-        let count = self.best.iter().filter(|item| among(item.choice)).count();
-        let mut chunk = count.next_power_of_two().max(1);
-        let mut candidate = Vec::new();
-        while chunk >= 1 {
-            let mut from = 0;
-            loop {
+    /// Deletes within each group of like choices: the timers of one node, the deliveries of one link. Targets
+    /// count ticks, and what happens every fifth tick needs five deleted at once to stay in step.
+    fn delete_groups(&mut self, smallest: usize) {
+        let groups: BTreeSet<_> = self.best.iter().map(|item| group(item.choice)).collect();
+        for wanted in groups {
+            self.delete(|choice| group(choice) == wanted, smallest);
+        }
+    }
+
+    /// Deletes chunks of the choices that `among` selects, large ones first, down to `smallest`.
+    fn delete(&mut self, among: impl Fn(Choice) -> bool, smallest: usize) {
+        let mut chunk = self.selected(&among).max(1);
+        while chunk >= smallest.max(1) {
+            // A chunk that went is followed by its neighbour at the same place.
+            let mut passed = 0;
+            while passed < self.selected(&among) {
                 if self.exhausted() {
                     return;
                 }
-                let (mut at, mut deleted) = (0, 0);
-                candidate.clear();
-                for item in &self.best {
-                    let selected = among(item.choice);
-                    if selected && at >= from && at < from + chunk {
-                        deleted += 1;
-                    } else {
-                        candidate.push(*item);
-                    }
-                    at += usize::from(selected);
-                }
-                if deleted == 0 {
-                    break;
-                }
-                if !self.attempt(&candidate, shorter) {
-                    from += chunk;
+                if !self.attempt(&self.without(&among, passed, chunk), shorter) {
+                    passed += chunk;
                 }
             }
-            chunk /= 2;
+            // Halves, then every small size: see `delete_groups`.
+            chunk = if chunk > 2 * SMALL_CHUNK { chunk / 2 } else { (chunk - 1).min(SMALL_CHUNK) };
+        }
+    }
+
+    fn selected(&self, among: &impl Fn(Choice) -> bool) -> usize {
+        self.best.iter().filter(|item| among(item.choice)).count()
+    }
+
+    /// The best schedule without `chunk` of the choices that `among` selects, from the `from`-th on.
+    fn without(&self, among: &impl Fn(Choice) -> bool, from: usize, chunk: usize) -> Vec<Item> {
+        let mut at = 0;
+        let mut kept = Vec::with_capacity(self.best.len());
+        for item in &self.best {
+            let selected = among(item.choice);
+            if !selected || at < from || at >= from + chunk {
+                kept.push(*item);
+            }
+            at += usize::from(selected);
+        }
+        kept
+    }
+
+    /// Deleting is greedy and gets stuck. Random walks that leave the schedule at some step and are shorter
+    /// than what is left of it sometimes fail the same way; then deleting goes on from there.
+    fn search_nearby(&mut self) {
+        let mut rng = Rng::new(self.fingerprint.0);
+        let mut drawer = Drawer::new(FaultProfile::Default);
+        let mut failures = 0;
+        let spent = self.steps;
+        while failures < WALKS && self.steps - spent < WALK_STEPS && !self.exhausted() {
+            failures += 1;
+            let cut = rng.below(self.best.len() as u32) as usize;
+            let prefix: Vec<Item> = self.best[..cut].to_vec();
+            if self.items.execute(self.run, self.seed, self.watch, &prefix, Substitute::InFront).is_some() {
+                continue;
+            }
+            drawer.reset(self.run.menu());
+            let room = self.best.len() - 1 - cut;
+            let failure = self.items.walk(self.run, room, |menu| drawer.pick(menu, &mut rng));
+            self.executions += 1;
+            self.steps += self.items.executed.len() as u64 + 1;
+            if failure.is_some_and(|failure| Fingerprint::of(&failure) == self.fingerprint) {
+                self.best = self.items.renumbered();
+                self.reduce();
+                failures = 0;
+            }
         }
     }
 
@@ -235,7 +301,7 @@ impl Search<'_> {
     /// How many different smaller arguments there are among the requests, plus one: renumbers fresh values.
     fn rank_of_argument(&self, at: usize) -> u32 {
         let Choice::Request { argument, .. } = self.best[at].choice else { return 0 };
-        let smaller: std::collections::BTreeSet<u32> = self
+        let smaller: BTreeSet<u32> = self
             .best
             .iter()
             .filter_map(|item| match item.choice {
@@ -244,6 +310,20 @@ impl Search<'_> {
             })
             .collect();
         smaller.len() as u32 + 1
+    }
+}
+
+/// The group of a choice: its kind, and the node, timer or link it is about.
+fn group(choice: Choice) -> (ChoiceKind, NodeId, u8) {
+    let kind = choice.kind();
+    match choice {
+        Choice::Deliver(slot) | Choice::Drop(slot) | Choice::Duplicate(slot) => (kind, slot.from, slot.to),
+        Choice::Timer { node, timer } => (kind, node, timer),
+        Choice::Local { node, step } => (kind, node, step),
+        Choice::Request { node, operation, .. } => (kind, node, operation),
+        Choice::Crash { node, .. } | Choice::Restart { node } => (kind, node, 0),
+        Choice::Cut { from, to } | Choice::Heal { from, to } => (kind, from, to),
+        Choice::Draw { node, name, .. } => (kind, node, name),
     }
 }
 
