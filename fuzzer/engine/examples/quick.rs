@@ -75,6 +75,7 @@ fn main() {
             seed,
             guidance: guidance.clone(),
             stop_after_time: Some(Duration::from_secs(secs)),
+            steps_max: std::env::var("MAX").map_or(30000, |m| m.parse().unwrap()),
             conformance: if std::env::var("CONF").is_ok() {
                 Conformance::Always
             } else if std::env::var("NOCONF").is_ok() {

@@ -24,9 +24,9 @@ pub struct Budget {
 }
 
 impl Default for Budget {
-    /// 20 million steps or 100,000 executions: some seconds on most targets.
+    /// 30 million steps or 200,000 executions: some seconds on most targets.
     fn default() -> Self {
-        Self { stop_after_steps: 20_000_000, stop_after_executions: 100_000 }
+        Self { stop_after_steps: 30_000_000, stop_after_executions: 200_000 }
     }
 }
 
@@ -69,9 +69,14 @@ const SMALL_CHUNK: usize = 6;
 /// In the first rounds a chunk is at least this part of the schedule; later rounds go as much finer.
 const GRAIN: usize = 16;
 
-/// The search nearby ends after so many walks in a row that did not help, or after so many steps.
-const WALKS: u32 = 20_000;
-const WALK_STEPS: u64 = 3_000_000;
+/// The search nearby ends after so many steps that did not help.
+const WALK_STEPS: u64 = 5_000_000;
+
+/// Length of walks that start afresh.
+const WALK_LENGTH: usize = 400;
+
+/// A schedule of so many choices is short enough not to be searched for a shorter one.
+const SHORT: usize = 32;
 
 struct Search<'a> {
     run: &'a mut dyn Run,
@@ -221,29 +226,33 @@ impl Search<'_> {
         kept
     }
 
-    /// Deleting is greedy and gets stuck. Random walks that leave the schedule at some step and are shorter
-    /// than what is left of it sometimes fail the same way; then deleting goes on from there.
+    /// Deleting is greedy and gets stuck. Walks that leave the schedule at some step and are shorter than what
+    /// is left of it, or that are short and start afresh, sometimes fail the same way; then deleting goes on
+    /// from there. Schedules that a person can take in are left as they are.
     fn search_nearby(&mut self) {
         let mut rng = Rng::new(self.fingerprint.0);
         let mut drawer = Drawer::new(FaultProfile::Default);
-        let mut failures = 0;
-        let spent = self.steps;
-        while failures < WALKS && self.steps - spent < WALK_STEPS && !self.exhausted() {
-            failures += 1;
-            let cut = rng.below(self.best.len() as u32) as usize;
+        let mut spent = self.steps;
+        while self.best.len() > SHORT && self.steps - spent < WALK_STEPS && !self.exhausted() {
+            let afresh = rng.chance(1, 2);
+            let cut = if afresh { 0 } else { rng.below(self.best.len() as u32) as usize };
+            let room = if afresh { WALK_LENGTH } else { self.best.len() - 1 - cut };
             let prefix: Vec<Item> = self.best[..cut].to_vec();
             if self.items.execute(self.run, self.seed, self.watch, &prefix, Substitute::InFront).is_some() {
                 continue;
             }
             drawer.reset(self.run.menu());
-            let room = self.best.len() - 1 - cut;
             let failure = self.items.walk(self.run, room, |menu| drawer.pick(menu, &mut rng));
             self.executions += 1;
             self.steps += self.items.executed.len() as u64 + 1;
             if failure.is_some_and(|failure| Fingerprint::of(&failure) == self.fingerprint) {
-                self.best = self.items.renumbered();
+                let before = std::mem::replace(&mut self.best, self.items.renumbered());
                 self.reduce();
-                failures = 0;
+                if self.best.len() < before.len() {
+                    spent = self.steps;
+                } else {
+                    self.best = before;
+                }
             }
         }
     }
