@@ -6,6 +6,7 @@
 
 mod budget;
 mod choice;
+pub mod codec;
 mod contract;
 mod disk;
 mod follow;
@@ -37,7 +38,7 @@ pub use misrule_models::{Fields, Key, NodeId};
 pub use report::{Change, Effect, Failure, Report, TraceStep, Watch};
 pub use rng::{Rng, mix};
 pub use run::{About, FaultCount, Run};
-pub use schedule::{Expectation, FaultProfile, Header, Schedule, ScheduleFile, Tail};
+pub use schedule::{Comment, CommentPlace, Expectation, FaultProfile, Header, Schedule, ScheduleFile, Tail};
 pub use settings::{Setting, SettingError, SettingKind, Settings};
 pub use system::{BootError, Context, Input, SENDS_MAX, System};
 pub use target::{Control, Setup, SetupError, Target, target};

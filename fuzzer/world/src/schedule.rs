@@ -53,7 +53,7 @@ impl FaultProfile {
     }
 }
 
-/// What stands above the choices in a file.
+/// What stands above the choices in a file. Each text is one word: it holds no white space.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// The target's name.
@@ -96,9 +96,29 @@ pub struct ScheduleFile {
     pub header: Header,
     /// The choices and the tail.
     pub schedule: Schedule,
-    /// Comment and blank lines, each with the number of choices that stand before it. Those inside the header
-    /// come with 0, after the header when written again.
-    pub comments: Vec<(usize, String)>,
+    /// Comments and blank lines, in the order of the file. Who removes choices also moves these.
+    pub comments: Vec<Comment>,
     /// For each choice the line it stands on, counted from 1; empty for a schedule that was not read from text.
     pub lines: Vec<usize>,
+}
+
+/// A comment or a blank line of a schedule's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// How many choices stand before it, the tail counted as one. Comments inside the header come with 0: they
+    /// stand below the header when written again.
+    pub after: usize,
+    /// Whether it has a line of its own.
+    pub place: CommentPlace,
+    /// The text from `#` on; empty for a blank line.
+    pub text: String,
+}
+
+/// Where a comment stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CommentPlace {
+    /// At the end of the line of the choice before it.
+    SameLine,
+    /// On a line of its own.
+    OwnLine,
 }

@@ -3,7 +3,7 @@
 use misrule_models::NodeId;
 
 /// Names of everything that a choice can refer to. Positions in these lists are the numbers in choices, so
-/// new names go to the end.
+/// new names go to the end. A name is one word of schedule text: no white space, and no `#` in front.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vocabulary {
     /// How many nodes, 1 to 64.
@@ -59,7 +59,9 @@ pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Opti
         .into_iter()
         .map(|candidate| (distance(word, candidate), candidate))
         .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().max(word.len()) / 3)
+        .filter(|(distance, candidate)| {
+            *distance <= 1 + candidate.chars().count().max(word.chars().count()) / 3
+        })
         .map(|(_, candidate)| candidate)
 }
 

@@ -1,0 +1,64 @@
+//! Tests of the schedule text.
+
+mod damage;
+mod errors;
+mod round_trip;
+
+use crate::vocabulary::{Argument, DrawName, Operation, Vocabulary};
+
+/// A vocabulary with one of everything.
+fn vocabulary() -> Vocabulary {
+    let operation = |name, argument| Operation { name, argument, weight: 1 };
+    Vocabulary {
+        nodes: 3,
+        kinds: vec!["HeartbeatRequest", "Prepare", "Promise", "Accept", "AcceptSync"],
+        timers: vec!["tick", "election"],
+        locals: vec!["flush"],
+        operations: vec![
+            operation("append", Argument::Fresh),
+            operation("read", Argument::None),
+            operation("weigh", Argument::Below(5)),
+            operation("transfer", Argument::Peer),
+        ],
+        draws: vec![DrawName { name: "backoff", below: 4 }, DrawName { name: "broken", below: 0 }],
+    }
+}
+
+const HEADER: &str = "misrule schedule 1\ntarget omnipaxos 0.2.4\nset nodes=3\nset trim=off\n\
+    contract reorder,explicit-sync,capacity=48\nseed 0\n\
+    expect fail decided-logs-agree 8d1f00aa8d1f00aa\ntrace 3f2a00aa3f2a00aa\n";
+
+/// Canonical text with every kind of line.
+const SAMPLE: &str = "misrule schedule 1
+target omnipaxos 0.2.4
+set nodes=3
+set trim=off
+contract reorder,explicit-sync,capacity=48
+seed 0
+expect fail decided-logs-agree 8d1f00aa8d1f00aa
+trace 3f2a00aa3f2a00aa
+
+# a comment line, kept
+timer 1 tick
+deliver 1->2 #1 HeartbeatRequest
+deliver 1->2 AcceptSync
+deliver 1->2 #2
+drop 1->2 #1 Prepare
+duplicate 1->2 #1 Promise # behind a choice
+
+request 1 append 7
+request 2 read
+request 2 weigh 4
+# between
+#
+request 3 transfer 1
+crash 2 keep=1
+crash 1
+restart 2
+cut 1->2
+heal 1->2
+draw 2 backoff 3
+local 1 flush
+tail seed=7 steps=300 faults=default # the rest
+# after the tail
+";
