@@ -11,6 +11,9 @@ pub trait Mapping<S: System>: 'static {
     /// The model.
     type Model: Model;
 
+    /// A new execution: all nodes have started. A mapping that remembers views takes them here.
+    fn reset(&mut self, _seen: &Seen<'_, S>) {}
+
     /// Appends what the step did, in order. A step that does nothing the model speaks of appends nothing or
     /// an [`Event::Ignored`].
     fn events(&mut self, seen: &Seen<'_, S>, out: &mut Vec<Event<<Self::Model as Model>::Action>>);
@@ -57,6 +60,7 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
     pub fn reset(&mut self, seen: &Seen<'_, S>, report: &mut Report) {
         if seen.watch.model {
             self.walk.reset();
+            self.mapping.reset(seen);
             self.seen_now.fill(false);
             self.judge(seen, report);
         }

@@ -1,0 +1,103 @@
+//! The oracles: what must hold of the implementation, judged on its views, without the model.
+//!
+//! An outcome counts from the moment at which the node's disk has it, which is when others are told.
+
+use crate::state::{COORDINATOR, Phase, SLOTS_MAX};
+use crate::system::TwoPhaseCommit;
+use misrule_world::{Failure, NodeId, Seen};
+
+/// What nodes did in the latest round of a slot, as sets of bits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outcomes {
+    round: u32,
+    yes: u16,
+    committed: u16,
+    aborted: u16,
+}
+
+/// Atomicity, durability and respect for votes, across restarts.
+#[derive(Debug)]
+pub(crate) struct Oracles {
+    slots: [Outcomes; SLOTS_MAX],
+    /// For each node and slot, the last outcome it stood for: round and phase.
+    stood: Vec<[(u32, Phase); SLOTS_MAX]>,
+}
+
+impl Oracles {
+    pub(crate) fn new(managers: NodeId) -> Self {
+        Self { slots: Default::default(), stood: vec![Default::default(); usize::from(managers) + 1] }
+    }
+
+    /// A new execution.
+    pub(crate) fn reset(&mut self) {
+        self.slots = Default::default();
+        self.stood.fill(Default::default());
+    }
+
+    /// Looks at the node that ran.
+    pub(crate) fn check(&mut self, seen: &Seen<'_, TwoPhaseCommit>) -> Option<Failure> {
+        let node = seen.node.filter(|node| seen.up & (1 << node) != 0)?;
+        let everyone = ((1_u32 << (seen.system.managers() + 1)) - 2) as u16;
+        for (at, slot) in seen.views[usize::from(node)].slots().iter().enumerate() {
+            let stood = &mut self.stood[usize::from(node)][at];
+            let changed = slot.round == stood.0 && slot.phase != stood.1;
+            if stood.1.decided() && (slot.round < stood.0 || changed) {
+                return Some(Failure::new(
+                    "durability",
+                    "outcome-kept",
+                    format!(
+                        "node {} had {:?} t{}.{} and now has {:?} t{}.{}",
+                        node + 1,
+                        stood.1,
+                        at + 1,
+                        stood.0,
+                        slot.phase,
+                        at + 1,
+                        slot.round
+                    ),
+                ));
+            }
+            if slot.phase.decided() {
+                *stood = (slot.round, slot.phase);
+            }
+            let known = &mut self.slots[at];
+            if slot.round > known.round && (slot.phase != Phase::Idle || slot.voted) {
+                *known = Outcomes { round: slot.round, ..Outcomes::default() };
+            }
+            if slot.round != known.round {
+                continue;
+            }
+            let bit = 1 << node;
+            match slot.phase {
+                Phase::Committed => known.committed |= bit,
+                Phase::Aborted => known.aborted |= bit,
+                _ => {}
+            }
+            if node != COORDINATOR && (slot.voted || slot.phase == Phase::Prepared) {
+                known.yes |= bit;
+            }
+            if let Some(failure) = known.check(at, everyone) {
+                return Some(failure);
+            }
+        }
+        None
+    }
+}
+
+impl Outcomes {
+    fn check(&self, at: usize, everyone: u16) -> Option<Failure> {
+        let txn = || format!("t{}.{}", at + 1, self.round);
+        if self.committed != 0 && self.aborted != 0 {
+            let (a, b) = (self.committed.trailing_zeros() + 1, self.aborted.trailing_zeros() + 1);
+            let text = format!("node {a} committed {} and node {b} aborted it", txn());
+            return Some(Failure::new("atomicity", "one-outcome", text));
+        }
+        if self.committed != 0 && self.yes != everyone {
+            let node = self.committed.trailing_zeros() + 1;
+            let missing = (everyone & !self.yes).trailing_zeros() + 1;
+            let text = format!("node {node} committed {} without a yes of node {missing}", txn());
+            return Some(Failure::new("vote-respected", "commit-needs-every-yes", text));
+        }
+        None
+    }
+}
