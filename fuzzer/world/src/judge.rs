@@ -18,7 +18,8 @@ pub struct Seen<'a, S: System> {
     pub choice: Choice,
     /// The node that ran, stopped or started.
     pub node: Option<NodeId>,
-    /// What the node was given; only where the watch asks for keys or the model.
+    /// What the node was given; only where the watch asks for the model, or for keys and the judge
+    /// [reads inputs](Judge::reads_input).
     pub input: Option<&'a Input<S::Message>>,
     /// What the node sent, in order, messages lost on the way included; only where the watch asks for keys or
     /// the model.
@@ -42,6 +43,12 @@ pub trait Judge<S: System>: 'static {
 
     /// After each step: puts keys and the first failure into `report`.
     fn after(&mut self, seen: &Seen<'_, S>, report: &mut Report);
+
+    /// Whether keys are made of [`Seen::input`]; the world then keeps a copy of each input where keys are
+    /// watched. The model's input is always kept.
+    fn reads_input(&self) -> bool {
+        true
+    }
 
     /// What was counted since the judge was made.
     fn tally(&self) -> Tally {

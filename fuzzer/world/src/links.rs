@@ -16,12 +16,15 @@ struct Link<M> {
 pub struct Links<M> {
     nodes: NodeId,
     links: Vec<Link<M>>,
+    /// For each receiver, bit set of the kinds that this step added or took away.
+    changed: Vec<u64>,
 }
 
 impl<M: Clone> Links<M> {
     pub(crate) fn new(nodes: NodeId) -> Self {
         let link = || Link { order: Vec::new(), slab: Vec::new(), free: Vec::new() };
-        Self { nodes, links: (0..usize::from(nodes) * usize::from(nodes)).map(|_| link()).collect() }
+        let links = (0..usize::from(nodes) * usize::from(nodes)).map(|_| link()).collect();
+        Self { nodes, links, changed: vec![0; usize::from(nodes)] }
     }
 
     pub(crate) fn index(&self, from: NodeId, to: NodeId) -> usize {
@@ -35,6 +38,21 @@ impl<M: Clone> Links<M> {
                 link.free.push(at);
             }
         }
+    }
+
+    /// A new step.
+    pub(crate) fn start_step(&mut self) {
+        self.changed.fill(0);
+    }
+
+    /// Which kinds of messages this step added to those that wait for `to`, or took away: bit set of the
+    /// vocabulary's kinds, where 63 stands for all kinds from there on.
+    pub fn changed_kinds(&self, to: NodeId) -> u64 {
+        self.changed[usize::from(to)]
+    }
+
+    fn change(&mut self, to: NodeId, kind: u8) {
+        self.changed[usize::from(to)] |= 1 << kind.min(63);
     }
 
     /// How many messages wait on the link.
@@ -55,6 +73,7 @@ impl<M: Clone> Links<M> {
 
     /// Puts a message at the end of the link.
     pub(crate) fn push(&mut self, from: NodeId, to: NodeId, message: M, kind: u8) {
+        self.change(to, kind);
         let index = self.index(from, to);
         let link = &mut self.links[index];
         let at = if let Some(at) = link.free.pop() {
@@ -96,6 +115,8 @@ impl<M: Clone> Links<M> {
         }
         let at = link.order.remove(position);
         link.free.push(at);
-        link.slab[usize::from(at)].take().map(|(message, _)| message)
+        let (message, kind) = link.slab[usize::from(at)].take()?;
+        self.change(slot.to, kind);
+        Some(message)
     }
 }

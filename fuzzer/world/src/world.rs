@@ -319,7 +319,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
     }
 
     fn give(&mut self, node: NodeId, input: Input<S::Message>, report: &mut Report) {
-        if self.watch.model || self.watch.keys {
+        if self.watch.model || (self.watch.keys && self.judge.reads_input()) {
             self.input = Some(input.clone());
         }
         self.call(node, Some(input), report);
@@ -469,6 +469,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.input = None;
         self.sends.clear();
         self.touched = 0;
+        self.links.start_step();
         if self.watch.trace {
             log::start();
         }

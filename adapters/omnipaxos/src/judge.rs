@@ -1,0 +1,87 @@
+//! The judge: oracles, then lenses over the projection.
+
+use crate::decided::DecidedLogs;
+use crate::projection::{Parts, Projection};
+use crate::system::Omnipaxos;
+use misrule_models::LensSet;
+use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
+use misrule_world::{Judge, Report, Seen, Setup, SetupError};
+
+/// The lenses that the judge can compute.
+pub(crate) const LENSES: [&str; 5] =
+    ["pairs@impl", "waiting@impl", "delivery@impl", "message@impl", "detailed@impl"];
+
+/// Judges the steps of omnipaxos.
+pub struct OmnipaxosJudge {
+    decided: DecidedLogs,
+    projection: Projection,
+    /// Lenses over the servers themselves: they need a look only where one changed.
+    states: LensSet<Projection>,
+    /// Lenses over waiting messages: they need a look only where their set is another.
+    inboxes: LensSet<Projection>,
+    /// Lenses over deliveries and whole states: they look at every step.
+    steps: LensSet<Projection>,
+    reads_input: bool,
+}
+
+impl OmnipaxosJudge {
+    /// A judge with the lenses that the setup asks for.
+    pub(crate) fn new(setup: &Setup) -> Result<Self, SetupError> {
+        let (mut states, mut inboxes, mut steps) =
+            (LensSet::default(), LensSet::default(), LensSet::default());
+        let mut parts = Parts::default();
+        for (position, name) in setup.lenses.iter().enumerate() {
+            let position = position as u8;
+            match name.as_str() {
+                "pairs@impl" => states.push(position, Box::new(Pairs)),
+                "waiting@impl" => inboxes.push(position, Box::new(Waiting)),
+                "delivery@impl" => steps.push(position, Box::new(Delivery)),
+                "message@impl" => steps.push(position, Box::new(Detail::Message)),
+                "detailed@impl" => steps.push(position, Box::new(Detail::Detailed)),
+                _ => return Err(SetupError(format!("omnipaxos has no lens `{name}`"))),
+            }
+            parts.waiting |= name == "waiting@impl";
+            parts.deliveries |= name == "delivery@impl";
+            parts.contents |= name == "message@impl" || name == "detailed@impl";
+        }
+        let decided = DecidedLogs::default();
+        let reads_input = parts.deliveries;
+        Ok(Self { decided, projection: Projection::new(parts), states, inboxes, steps, reads_input })
+    }
+
+    fn keys(&self, states: u64, inboxes: u64, report: &mut Report) {
+        if states != 0 {
+            self.states.keys(&self.projection, states, &mut report.keys);
+        }
+        if inboxes != 0 {
+            self.inboxes.keys(&self.projection, inboxes, &mut report.keys);
+        }
+        if !self.steps.is_empty() {
+            self.steps.keys(&self.projection, states | inboxes, &mut report.keys);
+        }
+    }
+}
+
+impl Judge<Omnipaxos> for OmnipaxosJudge {
+    fn reset(&mut self, seen: &Seen<'_, Omnipaxos>, report: &mut Report) {
+        self.decided.reset(seen.views.len());
+        if seen.watch.keys {
+            self.projection.reset(seen);
+            self.keys(seen.touched, seen.touched, report);
+        }
+    }
+
+    fn after(&mut self, seen: &Seen<'_, Omnipaxos>, report: &mut Report) {
+        if let Some(node) = seen.node {
+            report.failure = self.decided.check(node, &seen.views[usize::from(node)].image());
+        }
+        if seen.watch.keys {
+            let (states, inboxes) = self.projection.update(seen);
+            self.keys(states, inboxes, report);
+        }
+    }
+
+    fn reads_input(&self) -> bool {
+        self.reads_input
+    }
+}
