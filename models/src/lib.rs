@@ -68,8 +68,12 @@ mod key;
 mod lens;
 mod model;
 pub mod presets;
+<<<<<<< HEAD
 pub mod registry;
 pub mod two_phase_commit;
+=======
+pub mod sequence_paxos;
+>>>>>>> paxos
 mod walk;
 
 pub use error::ModelError;

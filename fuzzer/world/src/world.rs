@@ -13,7 +13,7 @@ use crate::report::{Effect, Failure, Report, Watch};
 use crate::run::{About, FaultCount, Run};
 use crate::system::{Context, Draws, Input, System};
 use crate::trace::Recorder;
-use crate::vocabulary::Vocabulary;
+use crate::vocabulary::{Argument, Vocabulary};
 use misrule_models::NodeId;
 
 /// One system with its judge, simulated. It does nothing by itself.
@@ -433,10 +433,18 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 let enabled = step < 32 && self.menu.locals[usize::from(node)] & (1 << step) != 0;
                 if enabled { Ok(()) } else { Err("the local step is not enabled") }
             }
-            Choice::Request { node, operation, .. } => {
+            Choice::Request { node, operation, argument } => {
                 up(node)?;
-                let known = usize::from(operation) < self.menu.operations.len();
-                if known { Ok(()) } else { Err("no such operation") }
+                let Some((_, kind)) = self.menu.operations.get(usize::from(operation)) else {
+                    return Err("no such operation");
+                };
+                let fits = match kind {
+                    Argument::None => argument == 0,
+                    Argument::Fresh => true,
+                    Argument::Below(bound) => argument < *bound,
+                    Argument::Peer => argument < u32::from(self.menu.nodes) && argument != u32::from(node),
+                };
+                if fits { Ok(()) } else { Err("the operation does not take the argument") }
             }
             Choice::Crash { node, .. } => up(node),
             Choice::Restart { node } => {
