@@ -68,12 +68,9 @@ mod key;
 mod lens;
 mod model;
 pub mod presets;
-<<<<<<< HEAD
 pub mod registry;
-pub mod two_phase_commit;
-=======
 pub mod sequence_paxos;
->>>>>>> paxos
+pub mod two_phase_commit;
 mod walk;
 
 pub use error::ModelError;
