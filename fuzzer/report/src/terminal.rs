@@ -93,7 +93,14 @@ pub fn finding(finding: &Finding, style: Style) -> String {
 pub fn steps(steps: &[Step], violates: Option<usize>, detail: Detail, style: Style) -> String {
     let mut out = String::new();
     let widest = steps.iter().map(|step| step.choice.chars().count()).max().unwrap_or(0);
-    let table = Table { width: widest.min(CHOICE_WIDTH_MAX), violates, detail, style };
+    let largest = steps.last().map_or(0, |step| step.number);
+    let table = Table {
+        width: widest.min(CHOICE_WIDTH_MAX),
+        number_width: largest.to_string().len().max(2),
+        violates,
+        detail,
+        style,
+    };
     let cut = detail == Detail::Short && steps.len() > HEAD + TAIL + 1;
     for (at, step) in steps.iter().enumerate() {
         if cut && at == HEAD {
@@ -107,8 +114,32 @@ pub fn steps(steps: &[Step], violates: Option<usize>, detail: Detail, style: Sty
     out
 }
 
+/// The right-hand side of a row, broken between items.
+struct Line<'a> {
+    out: &'a mut String,
+    indent: usize,
+    column: usize,
+}
+
+impl Line<'_> {
+    /// Appends `shown`, which is `text` perhaps with colours, behind `gap` spaces or on the next line.
+    fn item(&mut self, gap: usize, text: &str, shown: &str) {
+        let (length, start) = (text.chars().count(), self.indent + 2);
+        if self.column + gap + length > WIDTH && self.column > start {
+            let _ = write!(self.out, "\n{:start$}", "");
+            self.column = start;
+        } else {
+            let _ = write!(self.out, "{:gap$}", "");
+            self.column += gap;
+        }
+        self.out.push_str(shown);
+        self.column += length;
+    }
+}
+
 struct Table {
     width: usize,
+    number_width: usize,
     violates: Option<usize>,
     detail: Detail,
     style: Style,
@@ -118,43 +149,36 @@ impl Table {
     fn row(&self, step: &Step, out: &mut String) {
         let bad = self.violates == Some(step.number);
         let mark = if bad { self.style.paint(RED, ">") } else { " ".to_owned() };
-        let number = self.style.paint(DIM, &format!("{:>2}", step.number));
-        let node = step.node.map_or_else(|| "-".to_owned(), |node| format!("n{}", node + 1));
-        let indent = 10 + self.width + 2;
-        let _ = write!(out, " {mark} {number}  {node:<3} {:<width$}", step.choice, width = self.width);
-        let mut column = indent.max(10 + step.choice.chars().count() + 2) - 2;
-        let mut item = |text: &str, shown: &str, out: &mut String| {
-            if column + 2 + text.chars().count() > WIDTH && column > indent {
-                let _ = write!(out, "\n{:indent$}", "");
-                column = indent;
-            } else {
-                out.push_str("  ");
-                column += 2;
-            }
-            out.push_str(shown);
-            column += text.chars().count();
-        };
+        let number = format!("{:>width$}", step.number, width = self.number_width);
+        let node = step.node.map_or_else(|| "-".to_owned(), |node| format!("n{}", u32::from(node) + 1));
+        let left = format!(" {mark} {}  {node:<3} ", self.style.paint(DIM, &number));
+        let choice = format!("{:<width$}", step.choice, width = self.width);
+        out.push_str(&left);
+        out.push_str(&choice);
+        let margin = self.number_width + 9;
+        let mut line = Line { out, indent: margin + self.width, column: margin + choice.chars().count() };
         // The start sets every field; only the steps after it tell of changes.
         if step.number > 0 || self.detail == Detail::Full {
             for (at, field) in step.changes.iter().enumerate() {
                 let comma = if at + 1 < step.changes.len() { "," } else { "" };
                 let text = self.field(field) + comma;
-                item(&text, &text, out);
+                line.item(if at == 0 { 2 } else { 1 }, &text, &text);
             }
-            for field in &step.model {
-                let text = format!("model.{}", self.field(field));
-                item(&text, &self.style.paint(CYAN, &text), out);
+            for (at, field) in step.model.iter().enumerate() {
+                let comma = if at + 1 < step.model.len() { "," } else { "" };
+                let text = format!("model.{}{comma}", self.field(field));
+                line.item(if at == 0 { 2 } else { 1 }, &text, &self.style.paint(CYAN, &text));
             }
         }
         if bad {
-            item("<- violates", &self.style.paint(RED, "<- violates"), out);
+            line.item(2, "<- violates", &self.style.paint(RED, "<- violates"));
         }
         let end = out.trim_end_matches(' ').len();
         out.truncate(end);
         out.push('\n');
         if self.detail == Detail::Full {
             for effect in &step.effects {
-                let _ = writeln!(out, "{:10}{}", "", self.style.paint(DIM, &clean(effect)));
+                let _ = writeln!(out, "{:margin$}{}", "", self.style.paint(DIM, &clean(effect)));
             }
         }
     }
