@@ -6,7 +6,8 @@
 //! A complete target: two nodes pass a counter to and fro, and an oracle says how far it may count.
 //!
 //! ```
-//! use misrule::{BootError, Context, Failure, Fields, Input, Judge, Report, Seen, System, Vocabulary, target};
+//! use misrule::{BootError, Context, Failure, Fields, Input, Judge, Report, Seen, System};
+//! use misrule::{Target, Vocabulary, target};
 //! use std::fmt::Display;
 //! use std::process::ExitCode;
 //!
@@ -64,12 +65,34 @@
 //!     }
 //! }
 //!
-//! fn main() -> ExitCode {
-//!     misrule::main(vec![target("ping-pong", |_setup| {
+//! fn ping_pong() -> Target {
+//!     target("ping-pong", |_setup| {
 //!         let vocabulary = Vocabulary { nodes: 2, kinds: vec!["Count"], ..Vocabulary::default() };
 //!         Ok((PingPong { vocabulary }, Bounded))
-//!     })])
+//!     })
 //! }
+//!
+//! # mod program {
+//! # use super::*;
+//! fn main() -> ExitCode {
+//!     misrule::main(vec![ping_pong()])
+//! }
+//! # }
+//! #
+//! # fn main() {
+//! #     use misrule::{Choice, Settings, Setup, Slot, Watch};
+//! #     let target = ping_pong();
+//! #     let setup = Setup { settings: Settings::default(), contract: target.contract, lenses: Vec::new() };
+//! #     let mut run = target.open(&setup).unwrap();
+//! #     let mut report = Report::default();
+//! #     run.reset(1, Watch::default(), &mut report);
+//! #     for step in 0..5 {
+//! #         assert_eq!(report.failure, None);
+//! #         let (from, to) = if step % 2 == 0 { (0, 1) } else { (1, 0) };
+//! #         run.step(Choice::Deliver(Slot { from, to, at: 1, kind: 0 }), &mut report);
+//! #     }
+//! #     assert_eq!(report.failure.unwrap().property, "count-bounded");
+//! # }
 //! ```
 //!
 //! `cargo run -- fuzz` then finds the violation, `cargo run -- --help` shows the rest. Settings, planted bugs,
@@ -145,6 +168,10 @@ fn run(session: &mut Session<'_>, arguments: &[OsString]) -> u8 {
         Ok(cli) => cli.run(session),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             write!(session.out, "{}", error.render()).map(|()| exit::OK).map_err(Error::from)
+        }
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = write!(session.err, "{}", error.render());
+            return exit::USAGE;
         }
         Err(error) => {
             let text = error.render().to_string();

@@ -16,14 +16,14 @@ enum Wrong {
     Strays,
 }
 
-struct PingPong {
+pub(crate) struct PingPong {
     vocabulary: Vocabulary,
     wrong: Wrong,
     bound: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct View {
+pub(crate) struct View {
     count: u32,
 }
 
@@ -84,7 +84,7 @@ impl System for PingPong {
     }
 }
 
-struct Bound {
+pub(crate) struct Bound {
     max: u32,
     lenses: LensSet<[View]>,
 }
@@ -116,7 +116,12 @@ impl Judge<PingPong> for Bound {
 
 /// The target `toy`: fails unless `safe=on`, or in the way of `bug`.
 pub(crate) fn toy() -> Target {
-    target("toy", |setup| {
+    named("toy")
+}
+
+/// The same under another name.
+pub(crate) fn named(name: &'static str) -> Target {
+    target(name, |setup| {
         let wrong = match setup.settings.word("bug") {
             "panics" => Wrong::Panics,
             "loops" => Wrong::Loops,

@@ -4,6 +4,9 @@ mod monitor;
 mod plan;
 mod summary;
 
+#[cfg(test)]
+pub(crate) use summary::problems;
+
 use super::write_json;
 use crate::clock::Stopwatch;
 use crate::exit::{Error, FOUND, INTERRUPTED, OK, UNKNOWN};

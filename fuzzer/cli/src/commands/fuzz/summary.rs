@@ -24,7 +24,7 @@ pub(super) struct Done<'a> {
 }
 
 /// What a long campaign should have seen and has not.
-pub(super) fn problems(summary: &Summary) -> Vec<String> {
+pub(crate) fn problems(summary: &Summary) -> Vec<String> {
     let mut problems = Vec::new();
     if summary.steps < STEPS_TO_TELL {
         return problems;
