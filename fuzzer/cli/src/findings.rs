@@ -70,7 +70,7 @@ impl Saver<'_> {
         let report = self.report(finding, name, &path, first, replayed, &*run, header.seed);
         let json = finding_json(finding, &report, &path);
         let saved = Saved { report, json };
-        self.write(&self.folder.path.join(&within), finding, header, &*run, &saved)?;
+        write_folder(&self.folder.path.join(&within), finding, header, &*run, &saved)?;
         Ok(saved)
     }
 
@@ -131,27 +131,6 @@ impl Saver<'_> {
         }
     }
 
-    fn write(
-        &self,
-        folder: &Path,
-        finding: &Finding,
-        header: Header,
-        run: &dyn Run,
-        saved: &Saved,
-    ) -> Result<(), Error> {
-        fs::create_dir_all(folder)?;
-        let found = Header { trace_hash: None, ..header.clone() };
-        let schedule = |choices: &[_]| Schedule { choices: choices.to_vec(), tail: None };
-        let texts = [
-            ("found.schedule", schedules::print(run, found, schedule(&finding.found))),
-            ("trace.jsonl", trace_lines(&saved.report.steps)),
-            ("log.txt", log_lines(&saved.report.steps)),
-            ("finding.json", pretty(&saved.json)),
-            ("minimized.schedule", schedules::print(run, header, schedule(&finding.minimised))),
-        ];
-        texts.iter().try_for_each(|(name, text)| write(&folder.join(name), text))
-    }
-
     /// Writes `finding.json` once more, with the final count, and returns its content.
     pub(crate) fn finish(&self, saved: &Saved, count: u64) -> Result<Value, Error> {
         let mut json = saved.json.clone();
@@ -160,6 +139,28 @@ impl Saver<'_> {
         write(&folder.join("finding.json"), &pretty(&json))?;
         Ok(json)
     }
+}
+
+/// Writes the folder of a finding; the minimised schedule comes last.
+fn write_folder(
+    folder: &Path,
+    finding: &Finding,
+    header: Header,
+    run: &dyn Run,
+    saved: &Saved,
+) -> Result<(), Error> {
+    fs::create_dir_all(folder)?;
+    let found = Header { trace_hash: None, ..header.clone() };
+    let schedule = |choices: &[_]| Schedule { choices: choices.to_vec(), tail: None };
+    let texts = [
+        ("found.schedule", schedules::print(run, found, schedule(&finding.found))),
+        ("trace.jsonl", trace_lines(&saved.report.steps)),
+        ("log.txt", log_lines(&saved.report.steps)),
+        ("finding.html", report::html_page(&saved.report)),
+        ("finding.json", pretty(&saved.json)),
+        ("minimized.schedule", schedules::print(run, header, schedule(&finding.minimised))),
+    ];
+    texts.iter().try_for_each(|(name, text)| write(&folder.join(name), text))
 }
 
 fn finding_json(finding: &Finding, report: &report::Finding, path: &str) -> Value {

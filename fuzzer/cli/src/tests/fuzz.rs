@@ -16,7 +16,7 @@ fn a_finding_is_shown_saved_and_replayable() {
     let replayed = sandbox.run(command);
     assert_eq!((replayed.code, replayed.last("verdict")), (1, "fail"), "{replayed:?}");
     let folder = command.strip_prefix("replay ").unwrap().strip_suffix("/minimized.schedule").unwrap();
-    for file in ["found.schedule", "finding.json", "trace.jsonl", "log.txt"] {
+    for file in ["found.schedule", "finding.json", "trace.jsonl", "log.txt", "finding.html"] {
         assert!(!sandbox.read(&format!("{folder}/{file}")).is_empty(), "{file}");
     }
     assert!(sandbox.read(&format!("{folder}/log.txt")).contains("n2  counted 1"));

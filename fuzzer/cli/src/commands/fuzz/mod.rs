@@ -28,7 +28,7 @@ use std::time::Duration;
 ///
 /// First the schedules in corpus/TARGET are replayed: one that behaves otherwise than it records is a finding,
 /// and a finding that is recorded there is marked as known. Without any budget the campaign runs until a
-/// finding or Ctrl-C. Counts may be written 1000000, 1_000_000, 1e6 or 1M.
+/// finding or Ctrl-C. Counts may be written 1000000, 1e6 or 1M.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  misrule fuzz omnipaxos\n  \
                   misrule fuzz omnipaxos --contract fifo --set trim=off --time 10m --stop-after 0\n  \
