@@ -26,11 +26,11 @@ fn main() {
         let mut run = driver::open(&settings, &word(1, "fifo"), &lenses);
         let start = std::time::Instant::now();
         let done = driver::drive(&mut *run, seed, length, steps, watch);
-        let seconds = start.elapsed().as_secs_f64();
+        let millis = start.elapsed().as_millis().max(1) as u64;
         println!(
-            "seed {seed}: {} steps, {:.2} M steps/s, {} keys; {}",
+            "seed {seed}: {} steps, {} k steps/s, {} keys; {}",
             done.steps,
-            done.steps as f64 / seconds / 1e6,
+            done.steps / millis,
             done.keys,
             done.failure.map_or("nothing found".to_owned(), |f| format!(
                 "{} {}: {}",

@@ -3,7 +3,7 @@
 
 use crate::image::Operation;
 use crate::store::{Store, beyond_workload};
-use crate::system::{FLUSH_TICKS, Value};
+use crate::system::Value;
 use omnipaxos::OmniPaxos;
 use omnipaxos::ServerConfig;
 use omnipaxos::ballot_leader_election::Ballot;
@@ -13,14 +13,17 @@ use omnipaxos::storage::{StopSign, Storage, StorageResult};
 
 #[cfg(feature = "since-0-2-3")]
 mod release {
-    use super::{AcceptSync, Ballot, FLUSH_TICKS, Message, OmniPaxos, PaxosMsg, Promise, ServerConfig};
+    use super::{AcceptSync, Ballot, Message, OmniPaxos, PaxosMsg, Promise, ServerConfig};
     use super::{Operation, Store, Value};
+    use crate::system::FLUSH_TICKS;
     use omnipaxos::storage::{StorageOp, StorageResult};
 
     pub(crate) type Index = usize;
     pub(super) type Appended = ();
 
-    pub(super) fn appended(_store: &Store) -> Appended {}
+    pub(super) fn appended(store: &mut Store) -> StorageResult<Appended> {
+        store.commit()
+    }
 
     /// Indices of the storage count from the log's beginning.
     pub(super) fn place(_store: &Store, index: Index) -> usize {
@@ -76,13 +79,16 @@ mod release {
 
 #[cfg(not(feature = "since-0-2-3"))]
 mod release {
-    use super::{AcceptSync, Ballot, Message, OmniPaxos, PaxosMsg, Promise, ServerConfig, Store, Value};
+    use super::{AcceptSync, Ballot, Message, OmniPaxos, PaxosMsg, Promise, ServerConfig};
+    use super::{StorageResult, Store, Value};
 
     pub(crate) type Index = u64;
     pub(super) type Appended = u64;
 
-    pub(super) fn appended(store: &Store) -> Appended {
-        store.readable() as u64
+    /// Appending returns how many entries can be read.
+    pub(super) fn appended(store: &mut Store) -> StorageResult<Appended> {
+        store.commit()?;
+        Ok(store.readable() as u64)
     }
 
     /// Indices of the storage count from the first entry that can be read.
@@ -140,14 +146,12 @@ impl Storage<Value> for Store {
 
     fn append_entries(&mut self, entries: Vec<Value>) -> StorageResult<Appended> {
         self.stage_append(&entries)?;
-        self.commit()?;
-        Ok(appended(self))
+        appended(self)
     }
 
     fn append_on_prefix(&mut self, from: Index, entries: Vec<Value>) -> StorageResult<Appended> {
         self.stage_write(place(self, from), &entries)?;
-        self.commit()?;
-        Ok(appended(self))
+        appended(self)
     }
 
     fn set_promise(&mut self, ballot: Ballot) -> StorageResult<()> {

@@ -6,7 +6,7 @@
 //! decided aborts it.
 
 use crate::bugs::Bug;
-use crate::state::{FLUSH, Message, Node, Phase, RESEND, Record, Slot, Txn, VOTE_TIMEOUT};
+use crate::state::{FLUSH, Lane, Message, Node, Phase, RESEND, Record, Txn, VOTE_TIMEOUT};
 use misrule_world::{Context, DiskError, Input, NodeId};
 
 /// The managers as a set of bits.
@@ -19,8 +19,8 @@ fn each(set: u16, mut send: impl FnMut(NodeId)) {
     (1..16).filter(|node| set & (1 << node) != 0).for_each(&mut send);
 }
 
-impl Slot {
-    /// Whether the slot is free for the next round.
+impl Lane {
+    /// Whether the lane is free for the next round.
     fn ended(&self, everyone: u16) -> bool {
         self.pending.is_none() && (self.round == 0 || self.phase.decided() && self.acks == everyone)
     }
@@ -33,8 +33,8 @@ impl Slot {
 
 /// Boots the coordinator: what was begun and not decided is aborted.
 pub(crate) fn boot(node: &mut Node, cx: &mut Context<Message>) -> Result<(), DiskError> {
-    for at in 0..node.slots().len() {
-        if node.slots[at].phase == Phase::Preparing {
+    for at in 0..node.lanes().len() {
+        if node.lanes[at].phase == Phase::Preparing {
             node.log(at, Record::Abort, cx.disk())?;
         }
     }
@@ -59,12 +59,12 @@ pub(crate) fn handle(
     Ok(())
 }
 
-/// Begins a transaction in the first free slot, if there is one.
+/// Begins a transaction in the first free lane, if there is one.
 fn begin(node: &mut Node, cx: &mut Context<Message>) -> Result<(), DiskError> {
     let everyone = everyone(cx);
-    let Some(at) = node.slots().iter().position(|slot| slot.ended(everyone)) else { return Ok(()) };
-    let round = node.slots[at].round + 1;
-    node.slots[at].start(round);
+    let Some(at) = node.lanes().iter().position(|lane| lane.ended(everyone)) else { return Ok(()) };
+    let round = node.lanes[at].round + 1;
+    node.lanes[at].start(round);
     node.log(at, Record::Begin, cx.disk())
 }
 
@@ -76,25 +76,25 @@ fn receive(
 ) -> Result<(), DiskError> {
     let (bug, everyone) = (node.bug, everyone(cx));
     let Some(txn) = message.txn() else { return Ok(()) };
-    let Some(slot) = node.slot(txn) else { return Ok(()) };
-    let current = slot.round == txn.round;
+    let Some(lane) = node.lane(txn) else { return Ok(()) };
+    let current = lane.round == txn.round;
     match message {
-        Message::Vote(_, yes) if current || tolerated(bug, slot, txn, yes) => {
-            if let Some(record) = vote(bug, slot, from, yes, everyone) {
-                node.log(usize::from(txn.slot), record, cx.disk())?;
+        Message::Vote(_, yes) if current || tolerated(bug, lane, txn, yes) => {
+            if let Some(record) = vote(bug, lane, from, yes, everyone) {
+                node.log(usize::from(txn.lane), record, cx.disk())?;
                 if record == Record::Commit && bug == Bug::DecisionBeforeSync {
                     each(everyone, |to| cx.send(to, Message::Decision(txn, true)));
                 }
-            } else if slot.phase.decided() && slot.acks & (1 << from) == 0 {
-                let commit = slot.phase == Phase::Committed;
-                cx.send(from, Message::Decision(Txn { round: slot.round, ..txn }, commit));
+            } else if lane.phase.decided() && lane.acks & (1 << from) == 0 {
+                let commit = lane.phase == Phase::Committed;
+                cx.send(from, Message::Decision(Txn { round: lane.round, ..txn }, commit));
             }
         }
-        Message::Ack(_) if slot.phase.decided() && (current || bug == Bug::StaleAckCounted) => {
-            slot.acks |= 1 << from;
+        Message::Ack(_) if lane.phase.decided() && (current || bug == Bug::StaleAckCounted) => {
+            lane.acks |= 1 << from;
         }
-        Message::Ask(_) if slot.phase.decided() && current => {
-            cx.send(from, Message::Decision(txn, slot.phase == Phase::Committed));
+        Message::Ask(_) if lane.phase.decided() && current => {
+            cx.send(from, Message::Decision(txn, lane.phase == Phase::Committed));
         }
         _ => {}
     }
@@ -102,41 +102,44 @@ fn receive(
 }
 
 /// Whether a planted bug lets a vote for an older transaction through.
-fn tolerated(bug: Bug, slot: &Slot, txn: Txn, yes: bool) -> bool {
+fn tolerated(bug: Bug, lane: &Lane, txn: Txn, yes: bool) -> bool {
     match bug {
-        Bug::StaleVoteCounted => yes && slot.phase == Phase::Preparing,
-        Bug::ReorderedAbortAfterRestart => {
-            !yes && slot.recovered && slot.phase == Phase::Committed && txn.round < slot.round
-        }
+        Bug::StaleVoteCounted => yes && lane.phase == Phase::Preparing,
+        Bug::ReorderedAbortAfterRestart => !yes && repeats(lane) && txn.round < lane.round,
         _ => false,
     }
 }
 
+/// Whether the coordinator found a commit at its restart and has sent it again since.
+fn repeats(lane: &Lane) -> bool {
+    lane.recovered && lane.phase == Phase::Committed && lane.count > 0
+}
+
 /// Counts a vote; returns what is to be recorded.
-fn vote(bug: Bug, slot: &mut Slot, from: NodeId, yes: bool, everyone: u16) -> Option<Record> {
-    if bug == Bug::ReorderedAbortAfterRestart && slot.recovered && slot.phase == Phase::Committed && !yes {
+fn vote(bug: Bug, lane: &mut Lane, from: NodeId, yes: bool, everyone: u16) -> Option<Record> {
+    if bug == Bug::ReorderedAbortAfterRestart && repeats(lane) && !yes {
         return Some(Record::Abort);
     }
-    if !slot.collecting() {
+    if !lane.collecting() {
         return None;
     }
     if !yes && bug != Bug::IgnoreNoVote {
         return Some(Record::Abort);
     }
-    slot.votes |= 1 << from;
-    slot.count = slot.count.saturating_add(1);
+    lane.votes |= 1 << from;
+    lane.count = lane.count.saturating_add(1);
     let enough = match bug {
         Bug::CommitOnFirstYes => true,
-        Bug::DuplicateVoteCountsTwice => u32::from(slot.count) >= everyone.count_ones(),
-        _ => slot.votes == everyone,
+        Bug::DuplicateVoteCountsTwice => u32::from(lane.count) >= everyone.count_ones(),
+        _ => lane.votes == everyone,
     };
     enough.then_some(Record::Commit)
 }
 
 /// Aborts every transaction that still waits for votes.
 fn give_up(node: &mut Node, cx: &mut Context<Message>) -> Result<(), DiskError> {
-    for at in 0..node.slots().len() {
-        if node.slots[at].collecting() || doubtful(node, at, cx) {
+    for at in 0..node.lanes().len() {
+        if node.lanes[at].collecting() || doubtful(node, at, cx) {
             node.log(at, Record::GiveUp, cx.disk())?;
         }
     }
@@ -145,24 +148,26 @@ fn give_up(node: &mut Node, cx: &mut Context<Message>) -> Result<(), DiskError> 
 
 /// What `timeout-after-commit` takes for a transaction that still waits.
 fn doubtful(node: &Node, at: usize, cx: &Context<Message>) -> bool {
-    let slot = &node.slots[at];
+    let lane = &node.lanes[at];
     node.bug == Bug::TimeoutAfterCommit
-        && slot.recovered
-        && slot.pending.is_none()
-        && slot.phase == Phase::Committed
-        && slot.acks != everyone(cx)
+        && lane.recovered
+        && lane.pending.is_none()
+        && lane.phase == Phase::Committed
+        && lane.acks != everyone(cx)
 }
 
 /// Sends again what was not answered.
-fn resend(node: &Node, cx: &mut Context<Message>) {
+fn resend(node: &mut Node, cx: &mut Context<Message>) {
     let everyone = everyone(cx);
-    for at in 0..node.slots().len() {
-        let (slot, txn) = (&node.slots[at], node.txn(at));
-        if slot.collecting() {
-            each(everyone & !slot.votes, |to| cx.send(to, Message::Prepare(txn)));
-        } else if slot.phase.decided() {
-            let commit = slot.phase == Phase::Committed;
-            each(everyone & !slot.acks, |to| cx.send(to, Message::Decision(txn, commit)));
+    for at in 0..node.lanes().len() {
+        let txn = node.txn(at);
+        let lane = &mut node.lanes[at];
+        if lane.collecting() {
+            each(everyone & !lane.votes, |to| cx.send(to, Message::Prepare(txn)));
+        } else if lane.phase.decided() {
+            lane.count = lane.count.saturating_add(1);
+            let commit = lane.phase == Phase::Committed;
+            each(everyone & !lane.acks, |to| cx.send(to, Message::Decision(txn, commit)));
         }
     }
 }
@@ -186,14 +191,14 @@ fn flush(node: &mut Node, cx: &mut Context<Message>) -> Result<(), DiskError> {
 /// Sets the timers and enables the local step that the state calls for.
 fn arm(node: &Node, cx: &mut Context<Message>) {
     let everyone = everyone(cx);
-    let mut slots = node.slots().iter();
-    if slots.any(Slot::collecting) || (0..node.slots().len()).any(|at| doubtful(node, at, cx)) {
+    let mut lanes = node.lanes().iter();
+    if lanes.any(Lane::collecting) || (0..node.lanes().len()).any(|at| doubtful(node, at, cx)) {
         cx.set_timer(VOTE_TIMEOUT);
     } else {
         cx.cancel_timer(VOTE_TIMEOUT);
     }
-    let open = |slot: &Slot| slot.collecting() || slot.phase.decided() && slot.acks != everyone;
-    if node.slots().iter().any(open) {
+    let open = |lane: &Lane| lane.collecting() || lane.phase.decided() && lane.acks != everyone;
+    if node.lanes().iter().any(open) {
         cx.set_timer(RESEND);
     } else {
         cx.cancel_timer(RESEND);

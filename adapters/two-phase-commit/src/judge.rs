@@ -3,7 +3,7 @@
 use crate::mapping::Steps;
 use crate::model::{EachInstance, State, Transactions};
 use crate::oracles::Oracles;
-use crate::projection::{Each, Projection};
+use crate::projection::{Each, Inboxes, NODES_MAX, Projection};
 use crate::system::TwoPhaseCommit;
 use misrule_models::LensSet;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
@@ -37,8 +37,10 @@ impl TwoPhaseJudge {
     /// # Errors
     /// Sizes that the model does not have, or a lens that does not exist.
     pub fn new(managers: NodeId, transactions: u8, lenses: &[String]) -> Result<Self, SetupError> {
-        let model = Transactions::new(managers, transactions)
-            .ok_or_else(|| SetupError(format!("the model has no size {managers} with {transactions}")))?;
+        let size = usize::from(managers) < NODES_MAX;
+        let model = Transactions::new(managers, transactions).filter(|_| size).ok_or_else(|| {
+            SetupError(format!("no judge for {managers} managers and {transactions} at once"))
+        })?;
         let (mut at_model, mut at_impl) = (LensSet::<State>::default(), LensSet::default());
         for (position, lens) in lenses.iter().enumerate() {
             let position = position as u8;
@@ -47,18 +49,21 @@ impl TwoPhaseJudge {
                 "waiting@model" => at_model.push(position, Box::new(EachInstance(Waiting))),
                 "message@model" => at_model.push(position, Box::new(Detail::Message)),
                 "detailed@model" => at_model.push(position, Box::new(Detail::Detailed)),
-                "pairs@impl" => at_impl.push(position, Box::new(Each(Pairs))),
-                "waiting@impl" => at_impl.push(position, Box::new(Each(Waiting))),
-                "delivery@impl" => at_impl.push(position, Box::new(Each(Delivery))),
+                "pairs@impl" => at_impl.push(position, Box::new(Each::node(Pairs))),
+                "waiting@impl" => at_impl.push(position, Box::new(Each::inbox(Waiting))),
+                "delivery@impl" => at_impl.push(position, Box::new(Each::node(Delivery))),
                 "message@impl" => at_impl.push(position, Box::new(Detail::Message)),
                 "detailed@impl" => at_impl.push(position, Box::new(Detail::Detailed)),
                 _ => return Err(SetupError(format!("two-phase-commit has no lens `{lens}`"))),
             }
         }
+        let whole = ["waiting@impl", "message@impl", "detailed@impl"];
+        let reads = lenses.iter().any(|lens| whole.contains(&lens.as_str()));
+        let inboxes = if reads { Inboxes::Read } else { Inboxes::Skip };
         Ok(Self {
             oracles: Oracles::new(managers),
             follower: Follower::new(model, Steps::default(), at_model),
-            projection: Projection::new(transactions),
+            projection: Projection::new(transactions, inboxes),
             lenses: at_impl,
         })
     }
@@ -94,5 +99,25 @@ impl Judge<TwoPhaseCommit> for TwoPhaseJudge {
 
     fn model_fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
         self.follower.fields(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LENSES, TwoPhaseJudge};
+
+    #[test]
+    fn every_listed_lens_exists_and_no_other() {
+        let lenses = LENSES.map(str::to_owned);
+        assert!(TwoPhaseJudge::new(3, 2, &lenses).is_ok());
+        let error = TwoPhaseJudge::new(3, 2, &["pairs@disk".to_owned()]).err().unwrap();
+        assert_eq!(error.0, "two-phase-commit has no lens `pairs@disk`");
+    }
+
+    #[test]
+    fn sizes_out_of_range_are_errors() {
+        for (managers, transactions) in [(0, 1), (7, 1), (3, 5)] {
+            assert!(TwoPhaseJudge::new(managers, transactions, &[]).is_err());
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Two-phase commit as a target: a sample implementation of our own, well written, with planted bugs.
 //!
-//! One coordinator (node 1 in text) and some resource managers run transactions: a few at once, each in a slot,
-//! one after another in each slot. What must survive is in a log of records that is synced before anybody is
+//! One coordinator (node 1 in text) and some resource managers run transactions: a few at once, each in a lane,
+//! one after another in each lane. What must survive is in a log of records that is synced before anybody is
 //! told of it, by a local step `flush` that may cover several transactions (group commit). Everything is sent
 //! again until it is answered, so that transactions end under loss, duplication, reordering and the crash of
 //! any node.
@@ -46,7 +46,7 @@ mod system;
 pub use bugs::{BUGS, Bug};
 pub use judge::TwoPhaseJudge;
 pub use mapping::Steps;
-pub use state::{Message, Node, Phase, Record, SLOTS_MAX, Slot, Txn, View};
+pub use state::{LANES_MAX, Lane, Message, Node, Phase, Record, Txn, View};
 pub use system::TwoPhaseCommit;
 
 use misrule_world::{Control, Setting, Target, target};
@@ -64,7 +64,7 @@ pub fn two_phase_commit() -> Target {
     .version(env!("CARGO_PKG_VERSION"))
     .description("a coordinator and resource managers commit transactions, with a log and group commit")
     .setting(Setting::integer("managers", 2, 6, 3, "how many resource managers"))
-    .setting(Setting::integer("transactions", 1, SLOTS_MAX as u64, 2, "how many transactions at once"))
+    .setting(Setting::integer("transactions", 1, LANES_MAX as u64, 2, "how many transactions at once"))
     .bugs(&bugs)
     .contract("reorder+loss+dup,ordered")
     .lenses(&judge::LENSES)

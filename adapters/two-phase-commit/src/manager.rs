@@ -5,7 +5,7 @@
 //! outcome passes it on; one that voted against keeps silent, since what is known then is not yet decided.
 
 use crate::bugs::Bug;
-use crate::state::{ASK_OUTCOME, COORDINATOR, FLUSH, Message, Node, Phase, Record, Slot, Txn, VOTE};
+use crate::state::{ASK_OUTCOME, COORDINATOR, FLUSH, Lane, Message, Node, Phase, Record, Txn, VOTE};
 use misrule_world::{Context, DiskError, Input, NodeId};
 
 /// How often `heuristic-abort-in-doubt` asks in vain.
@@ -37,17 +37,17 @@ pub(crate) fn handle(
 
 /// Is asked to prepare.
 fn prepare(node: &mut Node, txn: Txn, cx: &mut Context<Message>) -> Result<(), DiskError> {
-    let Some(slot) = node.slot(txn) else { return Ok(()) };
-    if slot.round < txn.round {
-        slot.start(txn.round);
+    let Some(lane) = node.lane(txn) else { return Ok(()) };
+    if lane.round < txn.round {
+        lane.start(txn.round);
         let yes = cx.draw(VOTE) != 0;
-        node.log(usize::from(txn.slot), if yes { Record::Prepare } else { Record::Refuse }, cx.disk())?;
+        node.log(usize::from(txn.lane), if yes { Record::Prepare } else { Record::Refuse }, cx.disk())?;
         if yes && node.bug == Bug::VoteBeforeSync {
-            node.slots[usize::from(txn.slot)].voted = true;
+            node.lanes[usize::from(txn.lane)].voted = true;
             cx.send(COORDINATOR, Message::Vote(txn, true));
         }
-    } else if slot.round == txn.round {
-        match slot.phase {
+    } else if lane.round == txn.round {
+        match lane.phase {
             Phase::Prepared => cx.send(COORDINATOR, Message::Vote(txn, true)),
             Phase::Aborted => cx.send(COORDINATOR, Message::Vote(txn, false)),
             Phase::Committed => cx.send(COORDINATOR, Message::Ack(txn)),
@@ -60,24 +60,24 @@ fn prepare(node: &mut Node, txn: Txn, cx: &mut Context<Message>) -> Result<(), D
 
 /// Is told the outcome.
 fn decision(node: &mut Node, txn: Txn, commit: bool, cx: &mut Context<Message>) -> Result<(), DiskError> {
-    let Some(slot) = node.slot(txn) else { return Ok(()) };
-    if slot.round > txn.round {
+    let Some(lane) = node.lane(txn) else { return Ok(()) };
+    if lane.round > txn.round {
         return Ok(());
     }
-    if slot.round < txn.round {
-        slot.start(txn.round);
+    if lane.round < txn.round {
+        lane.start(txn.round);
     }
-    if matches!(slot.pending, Some(Record::Prepare | Record::Refuse)) {
+    if matches!(lane.pending, Some(Record::Prepare | Record::Refuse)) {
         flush(node, cx)?;
     }
-    let at = usize::from(txn.slot);
-    let slot = &mut node.slots[at];
-    match slot.phase {
-        _ if slot.pending.is_some() => Ok(()),
+    let at = usize::from(txn.lane);
+    let lane = &mut node.lanes[at];
+    match lane.phase {
+        _ if lane.pending.is_some() => Ok(()),
         Phase::Committed | Phase::Aborted => {
             // A decision against the own outcome is not acknowledged.
-            if commit == (slot.phase == Phase::Committed) {
-                slot.told = true;
+            if commit == (lane.phase == Phase::Committed) {
+                lane.told = true;
                 cx.send(COORDINATOR, Message::Ack(txn));
             }
             Ok(())
@@ -88,26 +88,26 @@ fn decision(node: &mut Node, txn: Txn, commit: bool, cx: &mut Context<Message>) 
 
 /// Is asked for the outcome by another manager.
 fn answer(node: &mut Node, from: NodeId, txn: Txn, cx: &mut Context<Message>) {
-    let Some(slot) = node.slot(txn) else { return };
-    if slot.round == txn.round && slot.phase.decided() && slot.told {
-        cx.send(from, Message::Decision(txn, slot.phase == Phase::Committed));
+    let Some(lane) = node.lane(txn) else { return };
+    if lane.round == txn.round && lane.phase.decided() && lane.told {
+        cx.send(from, Message::Decision(txn, lane.phase == Phase::Committed));
     }
 }
 
 /// Asks everybody for the outcomes that it waits for.
 fn ask(node: &mut Node, cx: &mut Context<Message>) -> Result<(), DiskError> {
-    for at in 0..node.slots().len() {
-        if !waits(&node.slots[at]) {
+    for at in 0..node.lanes().len() {
+        if !waits(&node.lanes[at]) {
             continue;
         }
         let txn = node.txn(at);
         let me = cx.me();
         (0..cx.nodes()).filter(|to| *to != me).for_each(|to| cx.send(to, Message::Ask(txn)));
-        let slot = &mut node.slots[at];
-        slot.count = slot.count.saturating_add(1);
+        let lane = &mut node.lanes[at];
+        lane.count = lane.count.saturating_add(1);
         match node.bug {
-            Bug::PresumeCommitInDoubt if slot.in_doubt() => node.log(at, Record::Commit, cx.disk())?,
-            Bug::HeuristicAbortInDoubt if slot.in_doubt() && slot.count >= ASKED_MAX => {
+            Bug::PresumeCommitInDoubt if lane.in_doubt() => node.log(at, Record::Commit, cx.disk())?,
+            Bug::HeuristicAbortInDoubt if lane.in_doubt() && lane.count >= ASKED_MAX => {
                 node.log(at, Record::Abort, cx.disk())?;
             }
             _ => {}
@@ -117,8 +117,8 @@ fn ask(node: &mut Node, cx: &mut Context<Message>) -> Result<(), DiskError> {
 }
 
 /// Whether the outcome is awaited.
-fn waits(slot: &Slot) -> bool {
-    slot.phase == Phase::Prepared && slot.pending.is_none()
+fn waits(lane: &Lane) -> bool {
+    lane.phase == Phase::Prepared && lane.pending.is_none()
 }
 
 /// Syncs, then votes and acknowledges.
@@ -137,7 +137,7 @@ fn flush(node: &mut Node, cx: &mut Context<Message>) -> Result<(), DiskError> {
 
 /// Sets the timer and enables the local step that the state calls for.
 fn arm(node: &Node, cx: &mut Context<Message>) {
-    if node.slots().iter().any(waits) {
+    if node.lanes().iter().any(waits) {
         cx.set_timer(ASK_OUTCOME);
     } else {
         cx.cancel_timer(ASK_OUTCOME);

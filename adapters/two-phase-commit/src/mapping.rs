@@ -1,7 +1,7 @@
 //! Reads steps of the implementation as actions of the model.
 //!
 //! What a node's disk says for sure is its state in the model: a record counts from the sync on, which is also
-//! when others are told. So every action is a change of a [`Slot`] between two views, and the flush is where
+//! when others are told. So every action is a change of a [`Lane`] between two views, and the flush is where
 //! most happen. A record that survives a crash without a sync counts too: its action is put before the crash,
 //! as if the sync had just returned.
 //!
@@ -12,7 +12,7 @@
 //! - requests, questions, acknowledgements and repeated messages change nothing that the model speaks of.
 
 use crate::model::{Action, State, Transactions};
-use crate::state::{COORDINATOR, Message, Phase, Record, Slot, View};
+use crate::state::{COORDINATOR, Lane, Message, Phase, Record, View};
 use crate::system::TwoPhaseCommit;
 use misrule_models::two_phase_commit::{Action as One, Coordinator, ResourceManager, State as Instance};
 use misrule_models::{Event, NodeId};
@@ -37,16 +37,16 @@ impl Mapping<TwoPhaseCommit> for Steps {
         let (before, after) = (&self.before[usize::from(node)], &seen.views[usize::from(node)]);
         match seen.choice {
             Choice::Crash { keep, .. } => {
-                for (at, slot) in after.slots().iter().enumerate() {
-                    if let Some(record) = slot.pending.filter(|_| slot.pending_at <= keep) {
-                        out.push(Event::Action(recorded(node, at, slot.round, record)));
+                for (at, lane) in after.lanes().iter().enumerate() {
+                    if let Some(record) = lane.pending.filter(|_| lane.pending_at <= keep) {
+                        out.push(Event::Action(recorded(node, at, lane.round, record)));
                     }
                 }
                 out.push(Event::Action(Action::Crash(node)));
             }
             Choice::Restart { .. } => out.push(Event::Action(Action::Restart(node))),
             _ => {
-                for (at, (before, after)) in before.slots().iter().zip(after.slots()).enumerate() {
+                for (at, (before, after)) in before.lanes().iter().zip(after.lanes()).enumerate() {
                     changed(node, at, before, after, out);
                 }
                 if out.is_empty() {
@@ -58,16 +58,16 @@ impl Mapping<TwoPhaseCommit> for Steps {
     }
 
     fn project(&self, seen: &Seen<'_, TwoPhaseCommit>, state: &mut State) {
-        for slot in 0..state.count {
-            let at = usize::from(slot);
+        for lane in 0..state.count {
+            let at = usize::from(lane);
             let known =
-                |view: &View| if view.slots[at].phase == Phase::Idle { 0 } else { view.slots[at].round };
+                |view: &View| if view.lanes[at].phase == Phase::Idle { 0 } else { view.lanes[at].round };
             let round = seen.views.iter().map(known).max().unwrap_or(0);
-            state.begin(slot, round);
-            project(seen, at, round, &mut state.slots[at].state);
+            state.begin(lane, round);
+            project(seen, at, round, &mut state.lanes[at].state);
         }
-        for at in usize::from(state.count)..state.slots.len() {
-            project(seen, at, 0, &mut state.slots[at].state);
+        for at in usize::from(state.count)..state.lanes.len() {
+            project(seen, at, 0, &mut state.lanes[at].state);
         }
     }
 
@@ -79,9 +79,9 @@ impl Mapping<TwoPhaseCommit> for Steps {
 
 /// The action that a record on disk stands for.
 fn recorded(node: NodeId, at: usize, round: u32, record: Record) -> Action {
-    let slot = at as u8;
+    let lane = at as u8;
     let action = match record {
-        Record::Begin => return Action::Begin(slot, round),
+        Record::Begin => return Action::Begin(lane, round),
         Record::Prepare => One::RmPrepare(node),
         Record::Refuse => One::RmAbort(node),
         Record::Commit if node == COORDINATOR => One::TmCommit,
@@ -90,11 +90,11 @@ fn recorded(node: NodeId, at: usize, round: u32, record: Record) -> Action {
         Record::Abort => One::RmRcvAbort(node),
         Record::GiveUp => One::TmTimeout,
     };
-    Action::Of(slot, round, action)
+    Action::Of(lane, round, action)
 }
 
-/// Appends what happened to a slot between two views.
-fn changed(node: NodeId, at: usize, before: &Slot, after: &Slot, out: &mut Vec<Event<Action>>) {
+/// Appends what happened to a lane between two views.
+fn changed(node: NodeId, at: usize, before: &Lane, after: &Lane, out: &mut Vec<Event<Action>>) {
     let same = before.round == after.round;
     let votes = if same { after.votes & !before.votes } else { after.votes };
     for rm in (1..16).filter(|rm| votes & (1 << rm) != 0) {
@@ -115,9 +115,9 @@ fn changed(node: NodeId, at: usize, before: &Slot, after: &Slot, out: &mut Vec<E
     out.push(Event::Action(recorded(node, at, after.round, record)));
 }
 
-/// What a manager's slot is in the model, in a transaction of its own slot's round.
-fn resource_manager(slot: &Slot) -> ResourceManager {
-    match slot.phase {
+/// What a manager's lane is in the model, in a transaction of its own lane's round.
+fn resource_manager(lane: &Lane) -> ResourceManager {
+    match lane.phase {
         Phase::Idle | Phase::Preparing => ResourceManager::Working,
         Phase::Prepared => ResourceManager::Prepared,
         Phase::Committed => ResourceManager::Committed,
@@ -125,9 +125,9 @@ fn resource_manager(slot: &Slot) -> ResourceManager {
     }
 }
 
-/// What a coordinator's slot is in the model.
-fn coordinator(slot: &Slot) -> Coordinator {
-    match slot.phase {
+/// What a coordinator's lane is in the model.
+fn coordinator(lane: &Lane) -> Coordinator {
+    match lane.phase {
         Phase::Committed => Coordinator::Committed,
         Phase::Aborted => Coordinator::Aborted,
         _ => Coordinator::Undecided,
@@ -138,26 +138,26 @@ fn coordinator(slot: &Slot) -> Coordinator {
 fn project(seen: &Seen<'_, TwoPhaseCommit>, at: usize, round: u32, state: &mut Instance) {
     state.clear();
     for (node, view) in (0..).zip(seen.views) {
-        let slot = &view.slots[at];
-        // A slot whose next round is only being begun belongs to everybody's outcome of this one.
-        if round > 0 && slot.round == round {
+        let lane = &view.lanes[at];
+        // A lane whose next round is only being begun belongs to everybody's outcome of this one.
+        if round > 0 && lane.round == round {
             if node == COORDINATOR {
-                state.set_coordinator(coordinator(slot));
+                state.set_coordinator(coordinator(lane));
                 (1..=seen.system.managers())
-                    .filter(|rm| slot.votes & (1 << rm) != 0)
+                    .filter(|rm| lane.votes & (1 << rm) != 0)
                     .for_each(|rm| state.set_received(rm));
             } else {
-                state.set_resource_manager(node, resource_manager(slot));
+                state.set_resource_manager(node, resource_manager(lane));
             }
         }
     }
-    if round > 0 && seen.views[0].slots[at].round > round {
+    if round > 0 && seen.views[0].lanes[at].round > round {
         let committed = state.any(ResourceManager::Committed);
         state.set_coordinator(if committed { Coordinator::Committed } else { Coordinator::Aborted });
     }
     for (node, view) in (0..).zip(seen.views) {
         let up = seen.up & (1 << node) != 0;
-        if !up || view.slots[at].round == round && view.slots[at].in_doubt() {
+        if !up || view.lanes[at].round == round && view.lanes[at].in_doubt() {
             state.crash(node);
         }
         if up && !state.up(node) {
@@ -170,7 +170,7 @@ fn project(seen: &Seen<'_, TwoPhaseCommit>, at: usize, round: u32, state: &mut I
 fn unsent(seen: &Seen<'_, TwoPhaseCommit>, node: NodeId, state: &State) -> Option<String> {
     for (_, message) in seen.sends {
         let Some(txn) = message.txn() else { continue };
-        let running = &state.slots[usize::from(txn.slot)];
+        let running = &state.lanes[usize::from(txn.lane)];
         // About an older transaction: its answer is known to everybody, and nobody acts on it.
         if txn.round < running.round {
             continue;
@@ -199,7 +199,7 @@ fn unsent(seen: &Seen<'_, TwoPhaseCommit>, node: NodeId, state: &State) -> Optio
 fn difference(seen: &Seen<'_, TwoPhaseCommit>, state: &State) -> Option<String> {
     for (node, view) in (0..).zip(seen.views) {
         let up = seen.up & (1 << node) != 0;
-        for (at, (slot, running)) in view.slots().iter().zip(state.slots()).enumerate() {
+        for (at, (lane, running)) in view.lanes().iter().zip(state.lanes()).enumerate() {
             let one = &running.state;
             let differ = |variable: &str, what: &dyn std::fmt::Debug, model: &dyn std::fmt::Debug| {
                 Some(format!(
@@ -215,28 +215,28 @@ fn difference(seen: &Seen<'_, TwoPhaseCommit>, state: &State) -> Option<String> 
             if !up {
                 continue;
             }
-            let behind = slot.round < running.round;
-            if slot.round > running.round && slot.phase != Phase::Idle || behind && node == COORDINATOR {
-                return differ("round", &slot.round, &running.round);
+            let behind = lane.round < running.round;
+            if lane.round > running.round && lane.phase != Phase::Idle || behind && node == COORDINATOR {
+                return differ("round", &lane.round, &running.round);
             }
-            if slot.round > running.round || running.round == 0 {
+            if lane.round > running.round || running.round == 0 {
                 continue;
             }
             if node == COORDINATOR {
-                if coordinator(slot) != one.coordinator() {
-                    return differ("coordinator", &slot.phase, &one.coordinator());
+                if coordinator(lane) != one.coordinator() {
+                    return differ("coordinator", &lane.phase, &one.coordinator());
                 }
-                let received = |rm: &NodeId| one.received(*rm) != (slot.votes & (1 << rm) != 0);
+                let received = |rm: &NodeId| one.received(*rm) != (lane.votes & (1 << rm) != 0);
                 if let Some(rm) = (1..=seen.system.managers()).find(received) {
-                    return differ("received", &slot.votes, &(rm, one.received(rm)));
+                    return differ("received", &lane.votes, &(rm, one.received(rm)));
                 }
                 continue;
             }
-            let known = if behind { ResourceManager::Working } else { resource_manager(slot) };
+            let known = if behind { ResourceManager::Working } else { resource_manager(lane) };
             if known != one.resource_manager(node) {
                 return differ("manager", &known, &one.resource_manager(node));
             }
-            let in_doubt = !behind && slot.in_doubt();
+            let in_doubt = !behind && lane.in_doubt();
             if in_doubt != one.in_doubt(node) {
                 return differ("in-doubt", &in_doubt, &one.in_doubt(node));
             }

@@ -1,7 +1,7 @@
-//! The model: one instance of two-phase commit for each slot, begun anew for each transaction of the slot.
+//! The model: one instance of two-phase commit for each lane, begun anew for each transaction of the lane.
 //!
 //! [`two_phase_commit`] models one transaction. The implementation runs some at once and one after another in
-//! each slot; transactions share nothing but the nodes that crash. So the model here is a family: a crash is
+//! each lane; transactions share nothing but the nodes that crash. So the model here is a family: a crash is
 //! a crash in every instance, every other action belongs to one transaction, and `Begin` puts an instance
 //! back to its initial state.
 //!
@@ -9,10 +9,10 @@
 //! - Everything that [`two_phase_commit`] leaves out.
 //! - Acknowledgements: `Begin` is enabled once every manager has the outcome of the transaction before, which
 //!   is what the acknowledgements stand for.
-//! - Which free slot a transaction takes, and clients.
-//! - Messages about older transactions of a slot: nobody may act on them.
+//! - Which free lane a transaction takes, and clients.
+//! - Messages about older transactions of a lane: nobody may act on them.
 
-use crate::state::SLOTS_MAX;
+use crate::state::LANES_MAX;
 use misrule_models::presets::{Detail, Whole};
 use misrule_models::two_phase_commit::{
     self, Action as One, Coordinator, ResourceManager, State as Instance, Switches, TwoPhaseCommit,
@@ -20,30 +20,30 @@ use misrule_models::two_phase_commit::{
 use misrule_models::{Fields, Key, Kind, Lens, Model, NodeId, Property, Refusal, StableHasher, Step};
 use std::fmt::{Debug, Display, Formatter};
 
-/// The transaction that a slot's instance stands for: slot, counted from 0, and round; 0 before the first.
+/// The transaction that a lane's instance stands for: lane, counted from 0, and round; 0 before the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Running {
-    /// The round of the slot.
+    /// The round of the lane.
     pub round: u32,
     /// The state of its transaction.
     pub state: Instance,
 }
 
-/// The state: an instance for each slot. Slots that are not used stay in the initial state.
+/// The state: an instance for each lane. Lanes that are not used stay in the initial state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     /// The instances; those from `count` on are not used.
-    pub slots: [Running; SLOTS_MAX],
-    /// How many slots are used.
+    pub lanes: [Running; LANES_MAX],
+    /// How many lanes are used.
     pub count: u8,
 }
 
 /// A transition.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// The next transaction of a slot begins, as that round.
+    /// The next transaction of a lane begins, as that round.
     Begin(u8, u32),
-    /// An action of the transaction that is that round of the slot; never a crash or a restart.
+    /// An action of the transaction that is that round of the lane; never a crash or a restart.
     Of(u8, u32, One),
     /// A node crashes.
     Crash(NodeId),
@@ -54,8 +54,8 @@ pub enum Action {
 impl Debug for Action {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Begin(slot, round) => write!(f, "Begin(t{}.{round})", slot + 1),
-            Self::Of(slot, round, action) => write!(f, "t{}.{round} {action:?}", slot + 1),
+            Self::Begin(lane, round) => write!(f, "Begin(t{}.{round})", lane + 1),
+            Self::Of(lane, round, action) => write!(f, "t{}.{round} {action:?}", lane + 1),
             Self::Crash(node) => One::Crash(*node).fmt(f),
             Self::Restart(node) => One::Restart(*node).fmt(f),
         }
@@ -77,14 +77,14 @@ impl Transactions {
         let mut initial = Vec::new();
         one.initial(&mut initial);
         let initial = initial.pop()?;
-        (usize::from(count) <= SLOTS_MAX).then_some(Self { one, initial, count })
+        (usize::from(count) <= LANES_MAX).then_some(Self { one, initial, count })
     }
 
     /// Takes a crash or a restart in every instance.
     fn everywhere(&self, state: &mut State, action: One) -> Step<State> {
         // The instances agree on who is up, so the first one refuses or none does.
-        for slot in &mut state.slots {
-            if let Step::Refused(refusal) = self.one.step(&mut slot.state, &action) {
+        for lane in &mut state.lanes {
+            if let Step::Refused(refusal) = self.one.step(&mut lane.state, &action) {
                 return Step::Refused(refusal);
             }
         }
@@ -93,19 +93,19 @@ impl Transactions {
 }
 
 impl State {
-    /// The slots in use.
-    pub fn slots(&self) -> &[Running] {
-        &self.slots[..usize::from(self.count)]
+    /// The lanes in use.
+    pub fn lanes(&self) -> &[Running] {
+        &self.lanes[..usize::from(self.count)]
     }
 
-    /// The instance of a slot that is used.
-    fn slot(&mut self, slot: u8) -> Option<&mut Running> {
-        self.slots[..usize::from(self.count)].get_mut(usize::from(slot))
+    /// The instance of a lane that is used.
+    fn lane(&mut self, lane: u8) -> Option<&mut Running> {
+        self.lanes[..usize::from(self.count)].get_mut(usize::from(lane))
     }
 
-    /// Puts the instance of `slot` back to the initial state, as that round. Nodes that are down stay down.
-    pub fn begin(&mut self, slot: u8, round: u32) {
-        let Some(running) = self.slot(slot) else { return };
+    /// Puts the instance of `lane` back to the initial state, as that round. Nodes that are down stay down.
+    pub fn begin(&mut self, lane: u8, round: u32) {
+        let Some(running) = self.lane(lane) else { return };
         running.round = round;
         let before = running.state;
         running.state.clear();
@@ -115,7 +115,7 @@ impl State {
 }
 
 impl Running {
-    /// Why the next transaction of the slot cannot begin yet.
+    /// Why the next transaction of the lane cannot begin yet.
     fn not_ended(&self) -> Option<Refusal> {
         let state = &self.state;
         if !state.up(0) {
@@ -129,34 +129,34 @@ impl Running {
     }
 }
 
-const NO_SLOT: Refusal = Refusal("there is no such slot");
+const NO_LANE: Refusal = Refusal("there is no such lane");
 
 impl Model for Transactions {
     type State = State;
     type Action = Action;
 
     fn initial(&self, out: &mut Vec<State>) {
-        let slot = Running { round: 0, state: self.initial };
-        out.push(State { slots: [slot; SLOTS_MAX], count: self.count });
+        let lane = Running { round: 0, state: self.initial };
+        out.push(State { lanes: [lane; LANES_MAX], count: self.count });
     }
 
     fn step(&self, state: &mut State, action: &Action) -> Step<State> {
         match *action {
-            Action::Begin(slot, round) => {
-                let Some(running) = state.slot(slot) else { return Step::Refused(NO_SLOT) };
+            Action::Begin(lane, round) => {
+                let Some(running) = state.lane(lane) else { return Step::Refused(NO_LANE) };
                 if let Some(refusal) = running.not_ended() {
                     return Step::Refused(refusal);
                 }
                 if round != running.round + 1 {
-                    return Step::Refused(Refusal("rounds of a slot follow one another"));
+                    return Step::Refused(Refusal("rounds of a lane follow one another"));
                 }
-                state.begin(slot, round);
+                state.begin(lane, round);
                 Step::Taken
             }
-            Action::Of(slot, round, action) => {
-                let Some(running) = state.slot(slot) else { return Step::Refused(NO_SLOT) };
+            Action::Of(lane, round, action) => {
+                let Some(running) = state.lane(lane) else { return Step::Refused(NO_LANE) };
                 if round != running.round {
-                    return Step::Refused(Refusal("another transaction has the slot"));
+                    return Step::Refused(Refusal("another transaction has the lane"));
                 }
                 match self.one.step(&mut running.state, &action) {
                     Step::Refused(refusal) => Step::Refused(refusal),
@@ -171,7 +171,7 @@ impl Model for Transactions {
 
     fn enabled(&self, state: &State, out: &mut Vec<Action>) {
         let mut actions = Vec::new();
-        for (at, running) in state.slots().iter().enumerate() {
+        for (at, running) in state.lanes().iter().enumerate() {
             if running.not_ended().is_none() {
                 out.push(Action::Begin(at as u8, running.round + 1));
             }
@@ -195,56 +195,45 @@ impl Model for Transactions {
     }
 }
 
-/// Whether the instance's property called `name` holds in one instance, or in every one.
-fn instances(model: &Transactions, state: &State, kind: Kind, name: &str) -> bool {
-    let Some(property) = model.one.properties().iter().find(|property| property.name == name) else {
-        return false;
-    };
-    let mut slots = state.slots().iter();
-    match kind {
-        Kind::Always => slots.all(|slot| (property.holds)(&model.one, &slot.state)),
-        Kind::Sometimes => slots.any(|slot| (property.holds)(&model.one, &slot.state)),
-    }
+/// Whether the property that has this position among those of one transaction holds in every instance.
+fn every(model: &Transactions, state: &State, position: usize) -> bool {
+    let property = &model.one.properties()[position];
+    state.lanes().iter().all(|lane| (property.holds)(&model.one, &lane.state))
 }
 
+/// Whether it holds in some instance.
+fn some(model: &Transactions, state: &State, position: usize) -> bool {
+    let property = &model.one.properties()[position];
+    state.lanes().iter().any(|lane| (property.holds)(&model.one, &lane.state))
+}
+
+/// Those of one transaction, in their order, and one more.
 static PROPERTIES: [Property<Transactions>; 6] = [
-    Property {
-        name: "consistent",
-        kind: Kind::Always,
-        holds: |model, state| instances(model, state, Kind::Always, "consistent"),
-    },
+    Property { name: "consistent", kind: Kind::Always, holds: |model, state| every(model, state, 0) },
     Property {
         name: "commit-needs-all-prepared",
         kind: Kind::Always,
-        holds: |model, state| instances(model, state, Kind::Always, "commit-needs-all-prepared"),
+        holds: |model, state| every(model, state, 1),
     },
-    Property {
-        name: "commits",
-        kind: Kind::Sometimes,
-        holds: |model, state| instances(model, state, Kind::Sometimes, "commits"),
-    },
-    Property {
-        name: "aborts",
-        kind: Kind::Sometimes,
-        holds: |model, state| instances(model, state, Kind::Sometimes, "aborts"),
-    },
+    Property { name: "commits", kind: Kind::Sometimes, holds: |model, state| some(model, state, 2) },
+    Property { name: "aborts", kind: Kind::Sometimes, holds: |model, state| some(model, state, 3) },
     Property {
         name: "recovers-in-doubt",
         kind: Kind::Sometimes,
-        holds: |model, state| instances(model, state, Kind::Sometimes, "recovers-in-doubt"),
+        holds: |model, state| some(model, state, 4),
     },
     Property {
-        name: "slot-used-again",
+        name: "lane-used-again",
         kind: Kind::Sometimes,
-        holds: |_, state| state.slots().iter().any(|slot| slot.round > 1),
+        holds: |_, state| state.lanes().iter().any(|lane| lane.round > 1),
     },
 ];
 
 impl Fields for State {
     fn fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
-        for (at, slot) in self.slots().iter().enumerate() {
-            visit(&format!("t{}.round", at + 1), &slot.round);
-            slot.state.fields(&mut |name, value| visit(&format!("t{}.{name}", at + 1), value));
+        for (at, lane) in self.lanes().iter().enumerate() {
+            visit(&format!("t{}.round", at + 1), &lane.round);
+            lane.state.fields(&mut |name, value| visit(&format!("t{}.{name}", at + 1), value));
         }
     }
 }
@@ -255,8 +244,8 @@ pub struct EachInstance<L>(pub L);
 
 impl<L: Lens<two_phase_commit::State>> Lens<State> for EachInstance<L> {
     fn keys(&self, view: &State, touched: u64, out: &mut Vec<Key>) {
-        for slot in view.slots() {
-            self.0.keys(&slot.state, touched, out);
+        for lane in view.lanes() {
+            self.0.keys(&lane.state, touched, out);
         }
     }
 }
@@ -264,8 +253,8 @@ impl<L: Lens<two_phase_commit::State>> Lens<State> for EachInstance<L> {
 /// Rounds are left out: they only grow.
 impl Whole for State {
     fn digest(&self, detail: Detail, hasher: &mut StableHasher) {
-        for slot in self.slots() {
-            slot.state.digest(detail, hasher);
+        for lane in self.lanes() {
+            lane.state.digest(detail, hasher);
         }
     }
 }
@@ -274,7 +263,7 @@ impl Whole for State {
 mod tests {
     use super::{Action, Transactions};
     use misrule_models::two_phase_commit::Action as One;
-    use misrule_models::{Kind, Model, Refusal, Step};
+    use misrule_models::{Kind, Model, Property, Refusal, Step};
 
     fn taken(model: Transactions, actions: &[Action]) -> super::State {
         let mut states = Vec::new();
@@ -286,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_is_used_again_when_everybody_knows_the_outcome() {
+    fn a_lane_is_used_again_when_everybody_knows_the_outcome() {
         let model = Transactions::new(2, 2).unwrap();
         let abort =
             [Action::Begin(0, 1), Action::Of(0, 1, One::TmAbort), Action::Of(0, 1, One::RmRcvAbort(1))];
@@ -296,13 +285,13 @@ mod tests {
         assert_eq!(model.step(&mut state, &again), Step::Refused(why));
         let last = Action::Of(0, 1, One::RmRcvAbort(2));
         let state = taken(model, &[&abort[..], &[last, Action::Crash(1), again]].concat());
-        assert!(!state.slots[0].state.up(1) && !state.slots[0].state.sent_abort());
+        assert!(!state.lanes[0].state.up(1) && !state.lanes[0].state.sent_abort());
         let mut state = state;
-        let refused = Step::Refused(Refusal("another transaction has the slot"));
+        let refused = Step::Refused(Refusal("another transaction has the lane"));
         assert_eq!(model.step(&mut state, &last), refused);
     }
 
-    /// The size of a bounded family: two rounds of one slot. Each round is the model with both switches on.
+    /// The size of a bounded family: two rounds of one lane. Each round is the model with both switches on.
     #[test]
     fn reachable_states_of_a_small_family() {
         let model = Transactions::new(2, 1).unwrap();
@@ -311,10 +300,10 @@ mod tests {
         let mut known: std::collections::BTreeSet<String> = std::collections::BTreeSet::new();
         let (mut rounds, mut actions) = ([0_u32; 3], Vec::new());
         while let Some(state) = states.pop() {
-            if state.slots[0].round > 2 || !known.insert(format!("{state:?}")) {
+            if state.lanes[0].round > 2 || !known.insert(format!("{state:?}")) {
                 continue;
             }
-            rounds[state.slots[0].round as usize] += 1;
+            rounds[state.lanes[0].round as usize] += 1;
             for property in model.properties().iter().filter(|property| property.kind == Kind::Always) {
                 assert!((property.holds)(&model, &state), "{}", property.name);
             }
@@ -337,9 +326,9 @@ mod tests {
     #[test]
     fn properties_are_those_of_one_transaction() {
         let model = Transactions::new(3, 1).unwrap();
-        for property in model.one.properties() {
-            let found = model.properties().iter().find(|known| known.name == property.name);
-            assert_eq!(found.unwrap().kind, property.kind);
-        }
+        let named = |property: &Property<_>| (property.name, property.kind);
+        let of_one: Vec<_> = model.one.properties().iter().map(|one| (one.name, one.kind)).collect();
+        let found: Vec<_> = model.properties().iter().map(named).collect();
+        assert_eq!(found[..of_one.len()], of_one);
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! An outcome counts from the moment at which the node's disk has it, which is when others are told.
 
-use crate::state::{COORDINATOR, Phase, SLOTS_MAX};
+use crate::state::{COORDINATOR, LANES_MAX, Phase};
 use crate::system::TwoPhaseCommit;
 use misrule_world::{Failure, NodeId, Seen};
 
-/// What nodes did in the latest round of a slot, as sets of bits.
+/// What nodes did in the latest round of a lane, as sets of bits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcomes {
     round: u32,
@@ -18,19 +18,20 @@ struct Outcomes {
 /// Atomicity, durability and respect for votes, across restarts.
 #[derive(Debug)]
 pub(crate) struct Oracles {
-    slots: [Outcomes; SLOTS_MAX],
-    /// For each node and slot, the last outcome it stood for: round and phase.
-    stood: Vec<[(u32, Phase); SLOTS_MAX]>,
+    lanes: [Outcomes; LANES_MAX],
+    /// For each node and lane, the last outcome or promise it stood for: round and phase. A promise is kept
+    /// until the outcome is known.
+    stood: Vec<[(u32, Phase); LANES_MAX]>,
 }
 
 impl Oracles {
     pub(crate) fn new(managers: NodeId) -> Self {
-        Self { slots: Default::default(), stood: vec![Default::default(); usize::from(managers) + 1] }
+        Self { lanes: Default::default(), stood: vec![Default::default(); usize::from(managers) + 1] }
     }
 
     /// A new execution.
     pub(crate) fn reset(&mut self) {
-        self.slots = Default::default();
+        self.lanes = Default::default();
         self.stood.fill(Default::default());
     }
 
@@ -38,10 +39,10 @@ impl Oracles {
     pub(crate) fn check(&mut self, seen: &Seen<'_, TwoPhaseCommit>) -> Option<Failure> {
         let node = seen.node.filter(|node| seen.up & (1 << node) != 0)?;
         let everyone = ((1_u32 << (seen.system.managers() + 1)) - 2) as u16;
-        for (at, slot) in seen.views[usize::from(node)].slots().iter().enumerate() {
+        for (at, lane) in seen.views[usize::from(node)].lanes().iter().enumerate() {
             let stood = &mut self.stood[usize::from(node)][at];
-            let changed = slot.round == stood.0 && slot.phase != stood.1;
-            if stood.1.decided() && (slot.round < stood.0 || changed) {
+            let changed = lane.round == stood.0 && lane.phase != stood.1;
+            if stood.1.decided() && (lane.round < stood.0 || changed) {
                 return Some(Failure::new(
                     "durability",
                     "outcome-kept",
@@ -51,29 +52,33 @@ impl Oracles {
                         stood.1,
                         at + 1,
                         stood.0,
-                        slot.phase,
+                        lane.phase,
                         at + 1,
-                        slot.round
+                        lane.round
                     ),
                 ));
             }
-            if slot.phase.decided() {
-                *stood = (slot.round, slot.phase);
+            if stood.1 == Phase::Prepared && lane.round > stood.0 {
+                let text = format!("node {} is prepared in t{}.{} and leaves it", node + 1, at + 1, stood.0);
+                return Some(Failure::new("durability", "prepared-kept", text));
             }
-            let known = &mut self.slots[at];
-            if slot.round > known.round && (slot.phase != Phase::Idle || slot.voted) {
-                *known = Outcomes { round: slot.round, ..Outcomes::default() };
+            if lane.phase.decided() || lane.phase == Phase::Prepared {
+                *stood = (lane.round, lane.phase);
             }
-            if slot.round != known.round {
+            let known = &mut self.lanes[at];
+            if lane.round > known.round && (lane.phase != Phase::Idle || lane.voted) {
+                *known = Outcomes { round: lane.round, ..Outcomes::default() };
+            }
+            if lane.round != known.round {
                 continue;
             }
             let bit = 1 << node;
-            match slot.phase {
+            match lane.phase {
                 Phase::Committed => known.committed |= bit,
                 Phase::Aborted => known.aborted |= bit,
                 _ => {}
             }
-            if node != COORDINATOR && (slot.voted || slot.phase == Phase::Prepared) {
+            if node != COORDINATOR && (lane.voted || lane.phase == Phase::Prepared) {
                 known.yes |= bit;
             }
             if let Some(failure) = known.check(at, everyone) {

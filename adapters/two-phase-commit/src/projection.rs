@@ -1,9 +1,9 @@
 //! The implementation as the lens presets see it: `pairs@impl`, `waiting@impl` and the others.
 //!
-//! There is one projection for each slot, so that transactions share one space of keys. It is kept up to date
+//! There is one projection for each lane, so that transactions share one space of keys. It is kept up to date
 //! from the nodes that a step touched.
 
-use crate::state::{COORDINATOR, Message, Phase, SLOTS_MAX, Slot};
+use crate::state::{COORDINATOR, LANES_MAX, Lane, Message, Phase};
 use crate::system::TwoPhaseCommit;
 use misrule_models::presets::{
     Delivered, Detail, Inbox, LastDelivery, LogRelation, Replicas, WaitingMessage, Whole,
@@ -15,93 +15,137 @@ use std::hash::Hasher;
 /// The most nodes: the coordinator and six managers.
 pub(crate) const NODES_MAX: usize = 7;
 
-/// All slots.
+/// All lanes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Projection {
-    slots: [Transaction; SLOTS_MAX],
+    lanes: [Transaction; LANES_MAX],
     count: u8,
+    inboxes: Inboxes,
+}
+
+/// Whether some lens wants to know which messages wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Inboxes {
+    /// None does.
+    #[default]
+    Skip,
+    /// One does.
+    Read,
 }
 
 impl Projection {
-    pub(crate) fn new(count: u8) -> Self {
-        Self { count, ..Self::default() }
+    pub(crate) fn new(count: u8, inboxes: Inboxes) -> Self {
+        Self { count, inboxes, ..Self::default() }
     }
 
     /// Takes over what a step changed; a step that touches every node sets everything.
     pub(crate) fn refresh(&mut self, seen: &Seen<'_, TwoPhaseCommit>) {
-        for (at, transaction) in self.slots[..usize::from(self.count)].iter_mut().enumerate() {
+        for (at, transaction) in self.lanes[..usize::from(self.count)].iter_mut().enumerate() {
             transaction.refresh(seen, at);
+        }
+        if self.inboxes == Inboxes::Read {
+            self.read_inboxes(seen);
         }
     }
 
-    fn slots(&self) -> &[Transaction] {
-        &self.slots[..usize::from(self.count)]
+    fn read_inboxes(&mut self, seen: &Seen<'_, TwoPhaseCommit>) {
+        let nodes = seen.views.len() as NodeId;
+        for to in (0..nodes).filter(|to| seen.touched & (1 << to) != 0) {
+            let mut waiting = [0_u32; LANES_MAX];
+            for (message, kind) in (0..nodes).flat_map(|from| seen.links.waiting(from, to)) {
+                let Some(txn) = message.txn() else { continue };
+                let at = usize::from(txn.lane) % LANES_MAX;
+                let round = seen.views[usize::from(to)].lanes[at].round;
+                waiting[at] |= 1 << (u64::from(kind) * 3 + relation(&txn.round, &round));
+            }
+            for (transaction, waiting) in self.lanes[..usize::from(self.count)].iter_mut().zip(waiting) {
+                transaction.inbox(to, waiting);
+            }
+        }
+    }
+
+    fn lanes(&self) -> &[Transaction] {
+        &self.lanes[..usize::from(self.count)]
     }
 }
 
-/// One slot at every node.
+/// One lane at every node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transaction {
-    nodes: [Slot; NODES_MAX],
+    nodes: [Lane; NODES_MAX],
     up: u64,
     count: NodeId,
     /// For each receiver, the waiting messages: bit `kind * 3 + relation of the rounds`.
     waiting: [u32; NODES_MAX],
+    /// Nodes whose lane changed in the last step, or that stopped or started.
+    changed: u64,
+    /// Nodes for which other messages wait than before, in kinds and relations, or that changed.
+    stirred: u64,
     delivered: Option<Delivered>,
 }
 
 impl Transaction {
-    /// Takes over what the step changed in the slot numbered `at`.
+    /// Takes over what the step did to the nodes' lane numbered `at`.
     fn refresh(&mut self, seen: &Seen<'_, TwoPhaseCommit>, at: usize) {
         self.count = seen.views.len() as NodeId;
+        self.changed = self.up ^ seen.up;
         self.up = seen.up;
         self.delivered = None;
-        for node in (0..self.count).filter(|node| seen.touched & (1 << node) != 0) {
-            let index = usize::from(node);
-            let before = std::mem::replace(&mut self.nodes[index], seen.views[index].slots[at]);
+        for (node, view) in (0..).zip(seen.views) {
+            if seen.touched & (1 << node) == 0 {
+                continue;
+            }
+            let (known, now) = (&mut self.nodes[usize::from(node)], &view.lanes[at]);
             if let (Some(Input::Message { message, .. }), true) = (seen.input, seen.node == Some(node)) {
-                self.delivered = delivered(node, at, *message, &before, &self.nodes[index]);
+                self.delivered = delivered(node, at, *message, known, now);
             }
-            let round = self.nodes[index].round;
-            self.waiting[index] = 0;
-            for from in 0..self.count {
-                for (message, kind) in seen.links.waiting(from, node) {
-                    if let Some(txn) = message.txn().filter(|txn| usize::from(txn.slot) == at) {
-                        self.waiting[index] |= 1 << (u64::from(kind) * 3 + relation(&txn.round, &round));
-                    }
-                }
+            if known != now {
+                self.changed |= 1 << node;
+                *known = *now;
             }
+        }
+        // The first step of an execution shows everything, changed or not.
+        if seen.node.is_none() && seen.input.is_none() && seen.touched.count_ones() == u32::from(self.count) {
+            self.changed = seen.touched;
+        }
+        self.stirred = self.changed;
+    }
+
+    /// Notes that for `to` wait those messages.
+    fn inbox(&mut self, to: NodeId, waiting: u32) {
+        if std::mem::replace(&mut self.waiting[usize::from(to)], waiting) != waiting {
+            self.stirred |= 1 << to;
         }
     }
 
     /// What the node knows to be the outcome: round and whether to commit.
     fn outcome(&self, node: NodeId) -> (u32, Phase) {
-        let slot = &self.nodes[usize::from(node)];
-        (slot.round, if slot.phase.decided() { slot.phase } else { Phase::Idle })
+        let lane = &self.nodes[usize::from(node)];
+        (lane.round, if lane.phase.decided() { lane.phase } else { Phase::Idle })
     }
 }
 
 /// Role of a node: managers 0 idle, 1 prepared, 2 in doubt, 3 decided; coordinator 4 idle, 5 waits for votes, 6
 /// decided, 7 decided and restarted since.
-fn role(node: NodeId, slot: &Slot) -> u8 {
-    match (node == COORDINATOR, slot.phase) {
+fn role(node: NodeId, lane: &Lane) -> u8 {
+    match (node == COORDINATOR, lane.phase) {
         (true, Phase::Idle | Phase::Prepared) => 4,
         (true, Phase::Preparing) => 5,
-        (true, _) => 6 + u8::from(slot.recovered),
+        (true, _) => 6 + u8::from(lane.recovered),
         (false, Phase::Idle | Phase::Preparing) => 0,
-        (false, Phase::Prepared) => 1 + u8::from(slot.recovered),
+        (false, Phase::Prepared) => 1 + u8::from(lane.recovered),
         (false, _) => 3,
     }
 }
 
 /// How many yes votes a node knows of.
-fn votes(node: NodeId, slot: &Slot) -> u64 {
-    if node == COORDINATOR { u64::from(slot.votes.count_ones()) } else { u64::from(slot.voted) }
+fn votes(node: NodeId, lane: &Lane) -> u64 {
+    if node == COORDINATOR { u64::from(lane.votes.count_ones()) } else { u64::from(lane.voted) }
 }
 
-fn delivered(node: NodeId, at: usize, message: Message, before: &Slot, after: &Slot) -> Option<Delivered> {
-    let txn = message.txn().filter(|txn| usize::from(txn.slot) == at)?;
-    let decided = |slot: &Slot| (slot.round, slot.phase.decided() || slot.pending.is_some());
+fn delivered(node: NodeId, at: usize, message: Message, before: &Lane, after: &Lane) -> Option<Delivered> {
+    let txn = message.txn().filter(|txn| usize::from(txn.lane) == at)?;
+    let decided = |lane: &Lane| (lane.round, lane.phase.decided() || lane.pending.is_some());
     Some(Delivered {
         kind: message.kind(),
         term: relation(&txn.round, &before.round) as u8,
@@ -122,14 +166,14 @@ impl Replicas for Transaction {
     }
 
     fn replica(&self, node: NodeId) -> Replica {
-        let slot = &self.nodes[usize::from(node)];
+        let lane = &self.nodes[usize::from(node)];
         Replica {
             up: self.up & (1 << node) != 0,
-            role: role(node, slot),
-            term: u64::from(slot.round),
-            log_term: u64::from(slot.pending.is_some()),
-            length: votes(node, slot),
-            commit: u64::from(slot.phase.decided()),
+            role: role(node, lane),
+            term: u64::from(lane.round),
+            log_term: u64::from(lane.pending.is_some()),
+            length: votes(node, lane),
+            commit: u64::from(lane.phase.decided()),
         }
     }
 
@@ -162,13 +206,29 @@ impl LastDelivery for Transaction {
     }
 }
 
-/// The lens over every transaction: one key space.
-pub(crate) struct Each<L>(pub(crate) L);
+/// The lens over every transaction: one key space. A node that a step touched without changing it in a
+/// transaction makes no keys there.
+pub(crate) struct Each<L> {
+    lens: L,
+    touched: fn(&Transaction) -> u64,
+}
+
+impl<L> Each<L> {
+    /// A lens over the states of nodes.
+    pub(crate) fn node(lens: L) -> Self {
+        Self { lens, touched: |transaction| transaction.changed }
+    }
+
+    /// A lens over nodes and what waits for them.
+    pub(crate) fn inbox(lens: L) -> Self {
+        Self { lens, touched: |transaction| transaction.stirred }
+    }
+}
 
 impl<L: Lens<Transaction>> Lens<Projection> for Each<L> {
     fn keys(&self, view: &Projection, touched: u64, out: &mut Vec<Key>) {
-        for transaction in view.slots() {
-            self.0.keys(transaction, touched, out);
+        for transaction in view.lanes() {
+            self.lens.keys(transaction, touched & (self.touched)(transaction), out);
         }
     }
 }
@@ -176,19 +236,19 @@ impl<L: Lens<Transaction>> Lens<Projection> for Each<L> {
 /// Rounds are written as their distance from the newest, since they only grow.
 impl Whole for Projection {
     fn digest(&self, detail: Detail, hasher: &mut StableHasher) {
-        for transaction in self.slots() {
+        for transaction in self.lanes() {
             let nodes = &transaction.nodes[..usize::from(transaction.count)];
-            let newest = nodes.iter().map(|slot| slot.round).max().unwrap_or(0);
-            for (slot, waiting) in nodes.iter().zip(transaction.waiting) {
-                hasher.write_u8((newest - slot.round).min(2) as u8);
-                hasher.write_u8(slot.phase as u8);
-                hasher.write_u16(slot.votes);
+            let newest = nodes.iter().map(|lane| lane.round).max().unwrap_or(0);
+            for (lane, waiting) in nodes.iter().zip(transaction.waiting) {
+                hasher.write_u8((newest - lane.round).min(2) as u8);
+                hasher.write_u8(lane.phase as u8);
+                hasher.write_u16(lane.votes);
                 hasher.write_u32(waiting);
                 if detail == Detail::Detailed {
-                    hasher.write_u8(slot.pending.map_or(0, |record| record as u8));
-                    hasher.write_u16(slot.acks);
-                    hasher.write_u8(u8::from(slot.voted) | u8::from(slot.told) << 1);
-                    hasher.write_u8(u8::from(slot.recovered));
+                    hasher.write_u8(lane.pending.map_or(0, |record| record as u8));
+                    hasher.write_u16(lane.acks);
+                    hasher.write_u8(u8::from(lane.voted) | u8::from(lane.told) << 1);
+                    hasher.write_u8(u8::from(lane.recovered));
                 }
             }
             hasher.write_u8(transaction.up as u8);

@@ -5,7 +5,7 @@ use misrule_world::{Context, DiskError, DiskHandle, Fields, NodeId};
 use std::fmt::{self, Debug, Display};
 
 /// The most transactions that run at once.
-pub const SLOTS_MAX: usize = 4;
+pub const LANES_MAX: usize = 4;
 
 /// The coordinator's node.
 pub(crate) const COORDINATOR: NodeId = 0;
@@ -25,19 +25,19 @@ pub(crate) const VOTE: u8 = 0;
 /// Bound of the draw.
 pub(crate) const VOTE_BELOW: u32 = 8;
 
-/// A transaction: the round of a slot. A slot's next round begins when every manager has acknowledged the
+/// A transaction: the round of a lane. A lane's next round begins when every manager has acknowledged the
 /// outcome of the one before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Txn {
-    /// The slot, counted from 0.
-    pub slot: u8,
+    /// The lane, counted from 0.
+    pub lane: u8,
     /// The round, counted from 1.
     pub round: u32,
 }
 
 impl Debug for Txn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "t{}.{}", self.slot + 1, self.round)
+        write!(f, "t{}.{}", self.lane + 1, self.round)
     }
 }
 
@@ -90,7 +90,7 @@ impl Message {
     }
 }
 
-/// How far a node is with the transaction of a slot, as far as its disk says.
+/// How far a node is with the transaction of a lane, as far as its disk says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Phase {
     /// Nothing is on disk.
@@ -146,9 +146,9 @@ impl Record {
     }
 }
 
-/// What a node knows of the transaction of a slot.
+/// What a node knows of the transaction of a lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Slot {
+pub struct Lane {
     /// The round; 0 before the first.
     pub round: u32,
     /// What the disk says for sure, and what was therefore said to others.
@@ -167,12 +167,12 @@ pub struct Slot {
     pub told: bool,
     /// The node has restarted since the disk came to say what it says.
     pub recovered: bool,
-    /// How many votes were counted, and how often the outcome was asked for: what planted bugs go by.
+    /// How many votes were counted, how often the outcome was asked for or sent again: what planted bugs go by.
     pub count: u8,
 }
 
-impl Slot {
-    /// Begins a round in the slot.
+impl Lane {
+    /// Begins a round in the lane.
     pub(crate) fn start(&mut self, round: u32) {
         *self = Self { round, ..Self::default() };
     }
@@ -186,19 +186,21 @@ impl Slot {
 /// One running node. Everything in it but `bug` and `count` comes from the disk at a restart.
 #[derive(Debug)]
 pub struct Node {
-    pub(crate) slots: [Slot; SLOTS_MAX],
+    pub(crate) lanes: [Lane; LANES_MAX],
     pub(crate) count: u8,
     pub(crate) unsynced: u16,
     pub(crate) bug: Bug,
+    /// A write has failed; only a restart helps.
+    pub(crate) stopped: bool,
 }
 
 impl Node {
     /// Starts from the disk.
     pub(crate) fn recover(count: u8, bug: Bug, disk: DiskHandle) -> Result<Self, DiskError> {
-        let mut node = Self { slots: Default::default(), count, unsynced: 0, bug };
+        let mut node = Self { lanes: Default::default(), count, unsynced: 0, bug, stopped: false };
         disk.read(|bytes| {
-            let [record, slot, round @ ..] = bytes else { return };
-            let (Ok(round), Some(slot)) = (round.try_into(), node.slots.get_mut(usize::from(*slot))) else {
+            let [record, lane, round @ ..] = bytes else { return };
+            let (Ok(round), Some(lane)) = (round.try_into(), node.lanes.get_mut(usize::from(*lane))) else {
                 return;
             };
             let round = u32::from_le_bytes(round);
@@ -206,43 +208,43 @@ impl Node {
                 if record == Record::Prepare && bug == Bug::ForgetVoteOnRestart {
                     return;
                 }
-                if slot.round != round {
-                    slot.start(round);
+                if lane.round != round {
+                    lane.start(round);
                 }
-                slot.phase = record.phase();
-                slot.told = matches!(record, Record::Commit | Record::Abort);
-                slot.recovered = true;
+                lane.phase = record.phase();
+                lane.told = matches!(record, Record::Commit | Record::Abort);
+                lane.recovered = true;
             }
         })?;
         Ok(node)
     }
 
-    /// The slots in use.
-    pub(crate) fn slots(&self) -> &[Slot] {
-        &self.slots[..usize::from(self.count)]
+    /// The lanes in use.
+    pub(crate) fn lanes(&self) -> &[Lane] {
+        &self.lanes[..usize::from(self.count)]
     }
 
-    /// The slot of `txn`, or `None` for a number that no slot has.
-    pub(crate) fn slot(&mut self, txn: Txn) -> Option<&mut Slot> {
-        self.slots[..usize::from(self.count)].get_mut(usize::from(txn.slot))
+    /// The lane of `txn`, or `None` for a number that no lane has.
+    pub(crate) fn lane(&mut self, txn: Txn) -> Option<&mut Lane> {
+        self.lanes[..usize::from(self.count)].get_mut(usize::from(txn.lane))
     }
 
-    /// The transaction of the slot numbered `at`.
+    /// The transaction of the lane numbered `at`.
     pub(crate) fn txn(&self, at: usize) -> Txn {
-        Txn { slot: at as u8, round: self.slots[at].round }
+        Txn { lane: at as u8, round: self.lanes[at].round }
     }
 
-    /// Appends a record for the transaction of a slot, to be synced by the next flush.
+    /// Appends a record for the transaction of a lane, to be synced by the next flush.
     pub(crate) fn log(&mut self, at: usize, record: Record, disk: DiskHandle) -> Result<(), DiskError> {
-        let [a, b, c, d] = self.slots[at].round.to_le_bytes();
+        let [a, b, c, d] = self.lanes[at].round.to_le_bytes();
         disk.append(&[record as u8, at as u8, a, b, c, d])?;
         self.unsynced += 1;
-        let slot = &mut self.slots[at];
-        (slot.pending, slot.pending_at) = (Some(record), self.unsynced);
+        let lane = &mut self.lanes[at];
+        (lane.pending, lane.pending_at) = (Some(record), self.unsynced);
         Ok(())
     }
 
-    /// Syncs; then calls `say` for every record that waited, with the number of its slot.
+    /// Syncs; then calls `say` for every record that waited, with the number of its lane.
     pub(crate) fn flush(
         &mut self,
         cx: &mut Context<Message>,
@@ -251,33 +253,33 @@ impl Node {
         cx.disk().sync()?;
         self.unsynced = 0;
         for at in 0..usize::from(self.count) {
-            let slot = &mut self.slots[at];
-            let Some(record) = slot.pending.take() else { continue };
-            slot.pending_at = 0;
-            slot.phase = record.phase();
-            slot.recovered = false;
-            slot.voted |= record == Record::Prepare;
-            slot.told = matches!(record, Record::Commit | Record::Abort);
-            slot.count = 0;
+            let lane = &mut self.lanes[at];
+            let Some(record) = lane.pending.take() else { continue };
+            lane.pending_at = 0;
+            lane.phase = record.phase();
+            lane.recovered = false;
+            lane.voted |= record == Record::Prepare;
+            lane.told = matches!(record, Record::Commit | Record::Abort);
+            lane.count = 0;
             say(self, at, record, cx);
         }
         Ok(())
     }
 }
 
-/// The projection of a node: its slots.
+/// The projection of a node: its lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct View {
-    /// The slots; those from `count` on are not used.
-    pub slots: [Slot; SLOTS_MAX],
-    /// How many slots are used.
+    /// The lanes; those from `count` on are not used.
+    pub lanes: [Lane; LANES_MAX],
+    /// How many lanes are used.
     pub count: u8,
 }
 
 impl View {
-    /// The slots in use.
-    pub fn slots(&self) -> &[Slot] {
-        &self.slots[..usize::from(self.count)]
+    /// The lanes in use.
+    pub fn lanes(&self) -> &[Lane] {
+        &self.lanes[..usize::from(self.count)]
     }
 }
 
@@ -298,18 +300,18 @@ impl Display for Nodes {
 
 impl Fields for View {
     fn fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
-        for (at, slot) in self.slots().iter().enumerate() {
+        for (at, lane) in self.lanes().iter().enumerate() {
             let mut field = |name: &str, value: &dyn Display| visit(&format!("t{}.{name}", at + 1), value);
-            field("round", &slot.round);
-            field("phase", &format_args!("{:?}", slot.phase));
-            match slot.pending {
+            field("round", &lane.round);
+            field("phase", &format_args!("{:?}", lane.phase));
+            match lane.pending {
                 Some(record) => field("unsynced", &format_args!("{record:?}")),
                 None => field("unsynced", &"-"),
             }
-            field("votes", &Nodes(slot.votes));
-            field("acks", &Nodes(slot.acks));
-            field("voted", &slot.voted);
-            field("recovered", &slot.recovered);
+            field("votes", &Nodes(lane.votes));
+            field("acks", &Nodes(lane.acks));
+            field("voted", &lane.voted);
+            field("recovered", &lane.recovered);
         }
     }
 }

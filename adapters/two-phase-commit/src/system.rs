@@ -1,14 +1,14 @@
 //! The implementation as a system of the world.
 
 use crate::bugs::Bug;
-use crate::state::{COORDINATOR, Message, Node, SLOTS_MAX, VOTE_BELOW, View};
+use crate::state::{COORDINATOR, LANES_MAX, Message, Node, VOTE_BELOW, View};
 use crate::{coordinator, manager};
 use misrule_world::{Argument, BootError, Context, DrawName, Input, NodeId, Operation, System, Vocabulary};
 
 /// Two-phase commit with one coordinator and some managers.
 pub struct TwoPhaseCommit {
     vocabulary: Vocabulary,
-    slots: u8,
+    lanes: u8,
     bug: Bug,
 }
 
@@ -23,7 +23,7 @@ impl TwoPhaseCommit {
             operations: vec![Operation { name: "begin", argument: Argument::None, weight: 1 }],
             draws: vec![DrawName { name: "vote", below: VOTE_BELOW }],
         };
-        Self { vocabulary, slots: transactions.min(SLOTS_MAX as u8), bug }
+        Self { vocabulary, lanes: transactions.min(LANES_MAX as u8), bug }
     }
 
     /// How many managers there are: nodes 1 to this.
@@ -32,8 +32,8 @@ impl TwoPhaseCommit {
     }
 
     /// How many transactions run at once.
-    pub fn slots(&self) -> u8 {
-        self.slots
+    pub fn lanes(&self) -> u8 {
+        self.lanes
     }
 }
 
@@ -48,7 +48,7 @@ impl System for TwoPhaseCommit {
 
     fn boot(&self, cx: &mut Context<Message>) -> Result<Node, BootError> {
         let failed = |error: misrule_world::DiskError| BootError(error.to_string());
-        let mut node = Node::recover(self.slots, self.bug, cx.disk()).map_err(failed)?;
+        let mut node = Node::recover(self.lanes, self.bug, cx.disk()).map_err(failed)?;
         if cx.me() == COORDINATOR {
             coordinator::boot(&mut node, cx).map_err(failed)?;
         } else {
@@ -58,16 +58,21 @@ impl System for TwoPhaseCommit {
     }
 
     fn handle(&self, node: &mut Node, input: Input<Message>, cx: &mut Context<Message>) {
-        // A node that cannot write says nothing more in this step: it neither votes nor decides.
-        let _ = if cx.me() == COORDINATOR {
+        if node.stopped {
+            return;
+        }
+        let done = if cx.me() == COORDINATOR {
             coordinator::handle(node, &input, cx)
         } else {
             manager::handle(node, &input, cx)
         };
+        // Whether a failed write is on the disk is not known before the next start, and a second sync may claim
+        // what the first one lost: the node says nothing more.
+        node.stopped = done.is_err();
     }
 
     fn view(&self, node: &Node, out: &mut View) {
-        (out.slots, out.count) = (node.slots, node.count);
+        (out.lanes, out.count) = (node.lanes, node.count);
     }
 
     fn kind(&self, message: &Message) -> u8 {

@@ -2,13 +2,15 @@
 
 use crate::execute::{Chooser, Execution, Misfit, Mode, TailChooser, Watcher, execute};
 use crate::fingerprint::Fingerprint;
-use misrule_world::{Choice, Failure, Report, Run, Schedule, TraceHash, TraceStep, Watch};
+use misrule_world::{Choice, Failure, NodeId, Report, Run, Schedule, TraceHash, TraceStep, Watch};
 
 /// A recorded step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The choice as executed; `None` for the start.
     pub choice: Option<Choice>,
+    /// Links onto which it put messages, in order: sender and receiver.
+    pub pushed: Vec<(NodeId, NodeId)>,
     /// What it did.
     pub told: TraceStep,
 }
@@ -65,7 +67,7 @@ impl Watcher for Recording<'_> {
             self.hash.line(&format!("failure {} {} {}", failure.oracle, failure.property, failure.detail));
         }
         let choice = (step > 0).then_some(report.choice);
-        let recorded = Step { choice, told };
+        let recorded = Step { choice, pushed: report.pushed.clone(), told };
         (self.each)(step, &recorded);
         if self.keep {
             self.trace.steps.push(recorded);

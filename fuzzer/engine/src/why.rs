@@ -45,7 +45,7 @@ fn causes(trace: &Trace) -> Vec<Vec<usize>> {
         if let Some(node) = step.told.node {
             causes.extend(last.insert(node, at));
         }
-        for (from, to) in &step.told.pushed {
+        for (from, to) in &step.pushed {
             links.entry((*from, *to)).or_default().push(at);
         }
         all.push(causes);

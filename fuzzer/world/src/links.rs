@@ -15,7 +15,7 @@ struct Link<M> {
 #[derive(Clone, Debug)]
 pub struct Links<M> {
     nodes: NodeId,
-    links: Vec<Link<M>>,
+    all: Vec<Link<M>>,
     /// For each receiver, bit set of the kinds that this step added or took away.
     changed: Vec<u64>,
 }
@@ -23,8 +23,8 @@ pub struct Links<M> {
 impl<M: Clone> Links<M> {
     pub(crate) fn new(nodes: NodeId) -> Self {
         let link = || Link { order: Vec::new(), slab: Vec::new(), free: Vec::new() };
-        let links = (0..usize::from(nodes) * usize::from(nodes)).map(|_| link()).collect();
-        Self { nodes, links, changed: vec![0; usize::from(nodes)] }
+        let all = (0..usize::from(nodes) * usize::from(nodes)).map(|_| link()).collect();
+        Self { nodes, all, changed: vec![0; usize::from(nodes)] }
     }
 
     pub(crate) fn index(&self, from: NodeId, to: NodeId) -> usize {
@@ -32,7 +32,7 @@ impl<M: Clone> Links<M> {
     }
 
     pub(crate) fn clear(&mut self) {
-        for link in &mut self.links {
+        for link in &mut self.all {
             for at in link.order.drain(..) {
                 link.slab[usize::from(at)] = None;
                 link.free.push(at);
@@ -57,17 +57,17 @@ impl<M: Clone> Links<M> {
 
     /// How many messages wait on the link.
     pub fn len(&self, from: NodeId, to: NodeId) -> usize {
-        self.links[self.index(from, to)].order.len()
+        self.all[self.index(from, to)].order.len()
     }
 
     /// Whether nothing waits anywhere.
     pub fn is_empty(&self) -> bool {
-        self.links.iter().all(|link| link.order.is_empty())
+        self.all.iter().all(|link| link.order.is_empty())
     }
 
     /// The messages waiting on the link, in order, with their kinds.
     pub fn waiting(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = (&M, u8)> {
-        let link = &self.links[self.index(from, to)];
+        let link = &self.all[self.index(from, to)];
         link.order.iter().filter_map(|at| link.slab[usize::from(*at)].as_ref().map(|(m, kind)| (m, *kind)))
     }
 
@@ -75,7 +75,7 @@ impl<M: Clone> Links<M> {
     pub(crate) fn push(&mut self, from: NodeId, to: NodeId, message: M, kind: u8) {
         self.change(to, kind);
         let index = self.index(from, to);
-        let link = &mut self.links[index];
+        let link = &mut self.all[index];
         let at = if let Some(at) = link.free.pop() {
             link.slab[usize::from(at)] = Some((message, kind));
             at
@@ -88,7 +88,7 @@ impl<M: Clone> Links<M> {
 
     /// The kind of the message at `at`, counted from 1.
     pub(crate) fn kind(&self, slot: Slot) -> Option<u8> {
-        let link = &self.links[self.index(slot.from, slot.to)];
+        let link = &self.all[self.index(slot.from, slot.to)];
         let at = *link.order.get(usize::from(slot.at).checked_sub(1)?)?;
         link.slab[usize::from(at)].as_ref().map(|(_, kind)| *kind)
     }
@@ -100,7 +100,7 @@ impl<M: Clone> Links<M> {
 
     /// The message at the slot, which must exist.
     pub(crate) fn get(&self, slot: Slot) -> Option<&M> {
-        let link = &self.links[self.index(slot.from, slot.to)];
+        let link = &self.all[self.index(slot.from, slot.to)];
         let at = *link.order.get(usize::from(slot.at).checked_sub(1)?)?;
         link.slab[usize::from(at)].as_ref().map(|(message, _)| message)
     }
@@ -108,7 +108,7 @@ impl<M: Clone> Links<M> {
     /// Takes the message at the slot out of the link.
     pub(crate) fn take(&mut self, slot: Slot) -> Option<M> {
         let index = self.index(slot.from, slot.to);
-        let link = &mut self.links[index];
+        let link = &mut self.all[index];
         let position = usize::from(slot.at).checked_sub(1)?;
         if position >= link.order.len() {
             return None;

@@ -12,6 +12,8 @@ pub struct Report {
     pub effect: Effect,
     /// The keys that the lenses made of the state after the step.
     pub keys: Vec<Key>,
+    /// Links onto which the step put messages, in order: sender and receiver.
+    pub pushed: Vec<(NodeId, NodeId)>,
     /// The first oracle that failed.
     pub failure: Option<Failure>,
     /// The `always` property that the model's own state breaks, whatever other oracle failed first.
@@ -26,6 +28,7 @@ impl Default for Report {
             choice: Choice::Restart { node: 0 },
             effect: Effect::Applied,
             keys: Vec::new(),
+            pushed: Vec::new(),
             failure: None,
             model_property: None,
             trace: None,
@@ -76,8 +79,6 @@ pub struct TraceStep {
     pub node: Option<NodeId>,
     /// Input, sends, disk operations and draws, a line each.
     pub effects: Vec<String>,
-    /// Links onto which the step put messages, in order: sender and receiver.
-    pub pushed: Vec<(NodeId, NodeId)>,
     /// Fields of the node's view that changed.
     pub changes: Vec<Change>,
     /// Fields of the model's state that changed; not part of the trace hash, since the model may be off.

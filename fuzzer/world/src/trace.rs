@@ -29,13 +29,6 @@ impl Recorder {
         self.step.effects.push(line);
     }
 
-    /// Notes that a message was put onto a link, where the execution is traced.
-    pub(crate) fn pushed(&mut self, traced: bool, from: NodeId, to: NodeId) {
-        if traced {
-            self.step.pushed.push((from, to));
-        }
-    }
-
     /// Notes what changed in a node's view.
     pub(crate) fn view(&mut self, node: NodeId, view: &impl Fields) {
         let changes = changed(&mut self.views[usize::from(node)], |visit| view.fields(visit));

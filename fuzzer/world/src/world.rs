@@ -168,7 +168,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             }
             if lost.is_empty() {
                 self.links.push(from, to, message, kind);
-                self.recorder.pushed(self.watch.trace, from, to);
+                report.pushed.push((from, to));
                 self.touched |= 1 << to;
                 if self.menu.is_up(to) {
                     self.menu.set_deliverable(link, self.menu.deliverable[link] + 1);
@@ -280,7 +280,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         if let Choice::Duplicate(_) = choice {
             if let Some(message) = self.links.get(slot).cloned() {
                 self.links.push(slot.from, slot.to, message, kind);
-                self.recorder.pushed(self.watch.trace, slot.from, slot.to);
+                report.pushed.push((slot.from, slot.to));
                 self.refresh(slot.from, slot.to);
             }
             return Ok(None);
@@ -471,6 +471,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
 
     fn begin_step(&mut self, report: &mut Report) {
         report.keys.clear();
+        report.pushed.clear();
         report.failure = None;
         report.model_property = None;
         report.trace = None;

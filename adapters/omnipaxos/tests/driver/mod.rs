@@ -47,7 +47,7 @@ impl Picker {
             return choice;
         }
         let dice = self.rng.below(1000);
-        let down = u64::from(u16::MAX) >> (16 - menu.nodes) as u16 & !menu.up;
+        let down = ((1 << menu.nodes) - 1) & !menu.up;
         if down != 0 && dice < 20 {
             return Choice::Restart { node: down.trailing_zeros() as u8 };
         }

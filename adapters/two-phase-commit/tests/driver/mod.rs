@@ -30,6 +30,24 @@ pub(crate) fn open(given: &[(&str, &str)], contract: &str, lenses: &[&str]) -> B
     target.open(&setup).unwrap()
 }
 
+/// A choice that brings things forward, no fault and no new work; `None` when there is none left.
+pub(crate) fn onward(menu: &Menu, rng: &mut Rng) -> Option<Choice> {
+    let (messages, locals) = (menu.waiting, menu.locals_enabled);
+    let timers = u32::from(menu.timers_set > 0);
+    match rng.below(messages + locals + timers) {
+        _ if messages + locals + timers == 0 => None,
+        at if at < messages => Some(Choice::Deliver(slot(menu, rng))),
+        at if at < messages + locals => {
+            let (node, step) = bit(&menu.locals, rng.below(locals));
+            Some(Choice::Local { node, step })
+        }
+        _ => {
+            let (node, timer) = bit(&menu.timers, rng.below(menu.timers_set));
+            Some(Choice::Timer { node, timer })
+        }
+    }
+}
+
 /// One enabled choice.
 pub(crate) fn pick(menu: &Menu, rng: &mut Rng) -> Choice {
     let weights = [
@@ -125,6 +143,7 @@ fn link(menu: &Menu, rng: &mut Rng, heal: bool) -> Choice {
 pub(crate) fn random(run: &mut dyn Run, seed: u64, steps_max: u64, watch: Watch) -> (u64, Option<Failure>) {
     let mut rng = Rng::new(seed);
     let mut report = Report::default();
+    report.keys.reserve(1_000);
     let mut steps = 0;
     while steps < steps_max {
         // The chance of a length is inverse to it.
