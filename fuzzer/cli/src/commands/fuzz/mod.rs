@@ -95,12 +95,13 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     plan.target.open(&plan.setup).map_err(|error| Error::Usage(error.to_string()))?;
     let folder = Folder::create(session, plan.target.name, arguments.out.as_deref())?;
     plan.write_manifest(&folder, None)?;
+    // Tests inside one process share its signals, so they have no handler.
+    if session.program.is_some() {
+        interrupt::install();
+    }
     if !arguments.json {
         write!(session.out, "{}", plan.in_words(&folder, corpus.len()))?;
         session.out.flush()?;
-    }
-    if session.program.is_some() {
-        interrupt::install();
     }
     let program = session.name.clone();
     let saver = Saver {
