@@ -1,5 +1,7 @@
 //! The binary as a process: streams, signals, fresh processes.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

@@ -67,7 +67,8 @@ impl Saver<'_> {
         let name = format!("{number:04}-{}-{}", safe(&finding.failure.property), &fingerprint[..8]);
         let within = Path::new("findings").join(&name);
         let path = self.folder.shown.join(&within).join("minimized.schedule").display().to_string();
-        let report = self.report(finding, name, &path, first, replayed, &*run, header.seed);
+        let mut report = self.report(finding, name, &path, first, replayed, &*run, header.seed);
+        report.settings = setup.settings.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
         let json = finding_json(finding, &report, &path);
         let saved = Saved { report, json };
         write_folder(&self.folder.path.join(&within), finding, header, &*run, &saved)?;
@@ -118,7 +119,7 @@ impl Saver<'_> {
             target: format!("{} {}", self.target.name, self.target.version),
             build: build::version(),
             contract: run.menu().contract.to_string(),
-            settings: self.setup.settings.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+            settings: Vec::new(),
             seed,
             nodes: run.menu().nodes,
             steps_found: finding.found.len(),

@@ -4,9 +4,6 @@ mod monitor;
 mod plan;
 mod summary;
 
-#[cfg(test)]
-pub(crate) use summary::problems;
-
 use super::write_json;
 use crate::clock::Stopwatch;
 use crate::exit::{Error, FOUND, INTERRUPTED, OK, UNKNOWN};
@@ -173,5 +170,33 @@ fn judge(outcome: &misrule_engine::Outcome, strict: bool) -> (Vec<String>, &'sta
         (problems, "unknown", UNKNOWN)
     } else {
         (problems, "pass", OK)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::judge;
+    use misrule_engine::Outcome;
+    use misrule_world::ChoiceKind;
+
+    #[test]
+    fn strict_wants_to_have_seen_everything() {
+        let mut outcome = Outcome::default();
+        outcome.summary.steps = 1_000_000;
+        assert_eq!(judge(&outcome, true), (Vec::new(), "pass", 0));
+        outcome.summary.choices[ChoiceKind::Crash as usize].drawn = 3;
+        outcome.summary.tally.steps_followed = 5;
+        outcome.summary.tally.sometimes = vec![("elects", 0), ("commits", 1)];
+        let (problems, verdict, code) = judge(&outcome, true);
+        assert!(problems[0].contains("`elects` was never seen"), "{problems:?}");
+        assert!(problems[1].contains("`crash` was drawn 3 times"), "{problems:?}");
+        assert_eq!((problems.len(), verdict, code), (2, "unknown", 2));
+        let (problems, verdict, code) = judge(&outcome, false);
+        assert_eq!((problems.len(), verdict, code), (2, "pass", 0), "a warning without --strict");
+        outcome.interrupted = true;
+        assert_eq!(judge(&outcome, true).2, 130);
+        outcome.interrupted = false;
+        outcome.summary.steps = 999_999;
+        assert_eq!(judge(&outcome, true), (Vec::new(), "pass", 0), "too short to tell");
     }
 }

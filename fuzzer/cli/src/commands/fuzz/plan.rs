@@ -59,7 +59,8 @@ impl<'a> Plan<'a> {
         Ok(Self { target, setup, options, strict: arguments.strict, started: clock::utc(now) })
     }
 
-    fn conformance(&self) -> &'static str {
+    /// When the model's state is compared.
+    pub(super) fn conformance(&self) -> &'static str {
         match self.options.conformance {
             Conformance::Always => "always",
             Conformance::Sampled => "sampled",
