@@ -189,6 +189,7 @@ fn diagram(finding: &Finding, left_out: usize, out: &mut String) {
         draw(&Arrow { sent, taken: taken.flatten(), ..arrow }, steps, out);
     }
     for (at, step) in steps.iter().enumerate() {
+        let _ = writeln!(out, "<text x=\"4\" y=\"{}\">{}</text>", row(at) + 4, step.number);
         let Some(node) = step.node.map(usize::from).filter(|node| *node < nodes) else { continue };
         let word = step.choice.split(' ').next().unwrap_or_default();
         let class = match word {
