@@ -67,10 +67,11 @@ impl Saver<'_> {
         let name = format!("{number:04}-{}-{}", safe(&finding.failure.property), &fingerprint[..8]);
         let within = Path::new("findings").join(&name);
         let path = self.folder.shown.join(&within).join("minimized.schedule").display().to_string();
-        let report = self.report(finding, name, &path, first, replayed, &*run, header.seed);
+        let mut report = self.report(finding, name, &path, first, replayed, &*run, header.seed);
+        report.settings = setup.settings.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
         let json = finding_json(finding, &report, &path);
         let saved = Saved { report, json };
-        self.write(&self.folder.path.join(&within), finding, header, &*run, &saved)?;
+        write_folder(&self.folder.path.join(&within), finding, header, &*run, &saved)?;
         Ok(saved)
     }
 
@@ -118,7 +119,7 @@ impl Saver<'_> {
             target: format!("{} {}", self.target.name, self.target.version),
             build: build::version(),
             contract: run.menu().contract.to_string(),
-            settings: self.setup.settings.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+            settings: Vec::new(),
             seed,
             nodes: run.menu().nodes,
             steps_found: finding.found.len(),
@@ -131,27 +132,6 @@ impl Saver<'_> {
         }
     }
 
-    fn write(
-        &self,
-        folder: &Path,
-        finding: &Finding,
-        header: Header,
-        run: &dyn Run,
-        saved: &Saved,
-    ) -> Result<(), Error> {
-        fs::create_dir_all(folder)?;
-        let found = Header { trace_hash: None, ..header.clone() };
-        let schedule = |choices: &[_]| Schedule { choices: choices.to_vec(), tail: None };
-        let texts = [
-            ("found.schedule", schedules::print(run, found, schedule(&finding.found))),
-            ("trace.jsonl", trace_lines(&saved.report.steps)),
-            ("log.txt", log_lines(&saved.report.steps)),
-            ("finding.json", pretty(&saved.json)),
-            ("minimized.schedule", schedules::print(run, header, schedule(&finding.minimised))),
-        ];
-        texts.iter().try_for_each(|(name, text)| write(&folder.join(name), text))
-    }
-
     /// Writes `finding.json` once more, with the final count, and returns its content.
     pub(crate) fn finish(&self, saved: &Saved, count: u64) -> Result<Value, Error> {
         let mut json = saved.json.clone();
@@ -160,6 +140,28 @@ impl Saver<'_> {
         write(&folder.join("finding.json"), &pretty(&json))?;
         Ok(json)
     }
+}
+
+/// Writes the folder of a finding; the minimised schedule comes last.
+fn write_folder(
+    folder: &Path,
+    finding: &Finding,
+    header: Header,
+    run: &dyn Run,
+    saved: &Saved,
+) -> Result<(), Error> {
+    fs::create_dir_all(folder)?;
+    let found = Header { trace_hash: None, ..header.clone() };
+    let schedule = |choices: &[_]| Schedule { choices: choices.to_vec(), tail: None };
+    let texts = [
+        ("found.schedule", schedules::print(run, found, schedule(&finding.found))),
+        ("trace.jsonl", trace_lines(&saved.report.steps)),
+        ("log.txt", log_lines(&saved.report.steps)),
+        ("finding.html", report::html_page(&saved.report)),
+        ("finding.json", pretty(&saved.json)),
+        ("minimized.schedule", schedules::print(run, header, schedule(&finding.minimised))),
+    ];
+    texts.iter().try_for_each(|(name, text)| write(&folder.join(name), text))
 }
 
 fn finding_json(finding: &Finding, report: &report::Finding, path: &str) -> Value {

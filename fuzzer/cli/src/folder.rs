@@ -39,7 +39,7 @@ impl Folder {
         let mut last = None;
         // Another run may take the same name in the same second.
         for attempt in 0..16 {
-            let id = misrule_world::mix(base + attempt) >> 48;
+            let id = misrule_world::mix(base.wrapping_add(attempt)) >> 48;
             let name = format!("{}-{id:04x}", clock::utc(now));
             match Self::make(session, &parent.join(&name)) {
                 Ok(folder) => {

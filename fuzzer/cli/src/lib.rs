@@ -140,6 +140,10 @@ use std::process::ExitCode;
 
 /// The whole program over `targets`: reads the command line, runs the command, returns its exit code (see
 /// [`exit`]).
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "targets are made for this call, and the program ends with it"
+)]
 pub fn main(targets: Vec<Target>) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let name = arguments.first().and_then(|program| Path::new(program).file_stem());

@@ -103,8 +103,8 @@ mod tests {
     fn times_have_units() {
         assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(time("30s"), Ok(Duration::from_secs(30)));
-        assert_eq!(time("5m"), Ok(Duration::from_secs(300)));
-        assert_eq!(time("2h"), Ok(Duration::from_secs(7200)));
+        assert_eq!(time("5m"), Ok(Duration::from_mins(5)));
+        assert_eq!(time("2h"), Ok(Duration::from_hours(2)));
         assert_eq!(time("10"), Ok(Duration::from_secs(10)));
         assert!(time("s").is_err() && time("1d").is_err() && time("1é").is_err());
     }

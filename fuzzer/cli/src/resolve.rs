@@ -2,7 +2,7 @@
 
 use crate::exit::Error;
 use misrule_engine::STRATEGIES;
-use misrule_world::{Contract, FaultProfile, LinkOrder, Settings, Target};
+use misrule_world::{Contract, FaultProfile, LinkOrder, Setting, Settings, Target};
 
 /// The target's settings with `given` over the defaults.
 pub(crate) fn settings(target: &Target, given: &[(String, String)]) -> Result<Settings, Error> {
@@ -22,7 +22,7 @@ pub(crate) fn settings(target: &Target, given: &[(String, String)]) -> Result<Se
 /// The settings that differ from the defaults, as headers of schedules name them.
 pub(crate) fn changed(target: &Target, settings: &Settings) -> Vec<(String, String)> {
     let default =
-        |name: &str| target.settings.iter().find(|known| known.name == name).map(|s| s.default_value());
+        |name: &str| target.settings.iter().find(|known| known.name == name).map(Setting::default_value);
     settings
         .iter()
         .filter(|(name, value)| default(name).as_deref() != Some(value))
@@ -55,7 +55,7 @@ pub(crate) fn lenses(
     target: &Target,
     given: Option<&str>,
     guidance: &str,
-    contract: &Contract,
+    contract: Contract,
 ) -> Result<Vec<String>, Error> {
     let has = |name: &str| target.lenses.contains(&name);
     let mut chosen: Vec<String> = Vec::new();
@@ -99,25 +99,26 @@ mod tests {
         let fifo = Contract::default();
         let reorder = fifo.overridden("reorder").unwrap();
         let mut target = toy().lenses(&["pairs@model", "pairs@impl", "waiting@impl"]);
-        let get = |target: &_, given, contract| lenses(target, given, "frontier", contract).unwrap();
-        assert_eq!(get(&target, None, &fifo), ["pairs@model"]);
-        assert_eq!(get(&target, None, &reorder), ["pairs@model", "waiting@impl"]);
+        let get =
+            |target: &_, given, contract: Contract| lenses(target, given, "frontier", contract).unwrap();
+        assert_eq!(get(&target, None, fifo), ["pairs@model"]);
+        assert_eq!(get(&target, None, reorder), ["pairs@model", "waiting@impl"]);
         assert_eq!(
-            get(&target, Some("pairs,waiting,pairs@impl,pairs"), &fifo),
+            get(&target, Some("pairs,waiting,pairs@impl,pairs"), fifo),
             ["pairs@model", "waiting@impl", "pairs@impl"]
         );
-        assert!(lenses(&target, None, "random", &reorder).unwrap().is_empty());
-        assert!(lenses(&target, Some("none"), "frontier", &fifo).is_err());
-        let error = lenses(&target, Some("piars"), "frontier", &fifo).unwrap_err().to_string();
+        assert!(lenses(&target, None, "random", reorder).unwrap().is_empty());
+        assert!(lenses(&target, Some("none"), "frontier", fifo).is_err());
+        let error = lenses(&target, Some("piars"), "frontier", fifo).unwrap_err().to_string();
         assert!(
             error.contains("unknown lens `piars` (did you mean `pairs@impl`?)")
                 || error.contains("known: pairs@model"),
             "{error}"
         );
         target = target.lenses(&["pairs@impl"]);
-        assert_eq!(get(&target, None, &reorder), ["pairs@impl"]);
+        assert_eq!(get(&target, None, reorder), ["pairs@impl"]);
         target = target.lenses(&["counts@impl"]);
-        assert_eq!(get(&target, None, &reorder), ["counts@impl"]);
+        assert_eq!(get(&target, None, reorder), ["counts@impl"]);
         target = target.lenses(&[]);
         assert_eq!(guidance(&target, None).unwrap(), "random");
         assert!(

@@ -25,7 +25,7 @@ pub(crate) fn one(number: usize, step: &misrule_engine::Step, vocabulary: &Vocab
         changes,
         model: told.model.iter().map(|change| field(None, change)).collect(),
         log: told.log.clone(),
-        pushed: told.pushed.clone(),
+        pushed: step.pushed.clone(),
         taken: step.choice.and_then(taken),
     }
 }

@@ -6,6 +6,10 @@ use misrule_world::{
     Target, Vocabulary, target,
 };
 use std::fmt::Display;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What no target should have: state that outlives an execution.
+static EVER: AtomicU32 = AtomicU32::new(0);
 
 /// What the toy does wrong.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,6 +18,7 @@ enum Wrong {
     Panics,
     Loops,
     Strays,
+    Drifts,
 }
 
 pub(crate) struct PingPong {
@@ -63,6 +68,9 @@ impl System for PingPong {
                         cx.send(peer, 0);
                     },
                     Wrong::Strays if at_bound => cx.send(9, 0),
+                    Wrong::Drifts if at_bound => {
+                        *count = self.bound + 1 + EVER.fetch_add(1, Ordering::Relaxed) % 1000;
+                    }
                     _ => {}
                 }
                 cx.send(peer, if message > self.bound + 4 { 0 } else { message + 1 });
@@ -126,6 +134,7 @@ pub(crate) fn named(name: &'static str) -> Target {
             "panics" => Wrong::Panics,
             "loops" => Wrong::Loops,
             "strays" => Wrong::Strays,
+            "drifts" => Wrong::Drifts,
             _ => Wrong::Nothing,
         };
         let mut lenses = LensSet::default();
@@ -150,7 +159,12 @@ pub(crate) fn named(name: &'static str) -> Target {
     .description("two nodes count")
     .setting(Setting::integer("bound", 1, 100, 4, "how far to count"))
     .setting(Setting::switch("safe", false, "never fails"))
-    .bugs(&[("panics", "panics at the bound"), ("loops", "sends for ever"), ("strays", "sends to nobody")])
+    .bugs(&[
+        ("panics", "panics at the bound"),
+        ("loops", "sends for ever"),
+        ("strays", "sends to nobody"),
+        ("drifts", "counts on from one execution to the next"),
+    ])
     .contract("reorder+loss+dup")
     .lenses(&["pairs@impl"])
 }

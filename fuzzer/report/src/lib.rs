@@ -1,7 +1,7 @@
 //! Reports of findings and traces: values in, one string out. No files, no clock, no terminal, and nothing
 //! known of worlds or engines: the caller copies what is to be shown into the plain values here.
 //!
-//! [`terminal`] writes for terminals.
+//! [`terminal`] writes for terminals, [`html_page`] one page that stands alone.
 //!
 //! ```
 //! use misrule_report::{Field, Finding, Step, Style, terminal};
@@ -20,10 +20,12 @@
 //! assert!(text.contains(" >  1  n2  deliver 1->2 #1 Count  n2.count 4 -> 5  <- violates"));
 //! ```
 
+mod html;
 mod lanes;
 pub mod terminal;
 mod values;
 
+pub use html::{STEPS_MAX, escape, html_page};
 pub use lanes::{Arrow, Fate, arrows};
 pub use terminal::Style;
 pub use values::{Field, Finding, Step, Taken};

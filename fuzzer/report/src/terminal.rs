@@ -122,13 +122,19 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
+    /// Goes to the next line.
+    fn next(&mut self) {
+        self.column = self.indent + 2;
+        let _ = write!(self.out, "\n{:width$}", "", width = self.column);
+    }
+
     /// Appends `shown`, which is `text` perhaps with colours, behind `gap` spaces or on the next line.
     fn item(&mut self, gap: usize, text: &str, shown: &str) {
         let (length, start) = (text.chars().count(), self.indent + 2);
         if self.column + gap + length > WIDTH && self.column > start {
-            let _ = write!(self.out, "\n{:start$}", "");
-            self.column = start;
-        } else {
+            self.next();
+        }
+        if self.column != start {
             let _ = write!(self.out, "{:gap$}", "");
             self.column += gap;
         }
@@ -159,15 +165,18 @@ impl Table {
         let mut line = Line { out, indent: margin + self.width, column: margin + choice.chars().count() };
         // The start sets every field; only the steps after it tell of changes.
         if step.number > 0 || self.detail == Detail::Full {
-            for (at, field) in step.changes.iter().enumerate() {
-                let comma = if at + 1 < step.changes.len() { "," } else { "" };
-                let text = self.field(field) + comma;
-                line.item(if at == 0 { 2 } else { 1 }, &text, &text);
+            let changes = self.fields(&step.changes, "");
+            let model = self.fields(&step.model, "model.");
+            let length = |items: &[String]| items.iter().map(|item| item.chars().count() + 1).sum::<usize>();
+            let broken = line.column + length(&changes) + length(&model) + 2 > WIDTH;
+            for (at, text) in changes.iter().enumerate() {
+                line.item(if at == 0 { 2 } else { 1 }, text, text);
             }
-            for (at, field) in step.model.iter().enumerate() {
-                let comma = if at + 1 < step.model.len() { "," } else { "" };
-                let text = format!("model.{}{comma}", self.field(field));
-                line.item(if at == 0 { 2 } else { 1 }, &text, &self.style.paint(CYAN, &text));
+            for (at, text) in model.iter().enumerate() {
+                if at == 0 && broken && !changes.is_empty() {
+                    line.next();
+                }
+                line.item(if at == 0 { 2 } else { 1 }, text, &self.style.paint(CYAN, text));
             }
         }
         if bad {
@@ -181,6 +190,17 @@ impl Table {
                 let _ = writeln!(out, "{:margin$}{}", "", self.style.paint(DIM, &clean(effect)));
             }
         }
+    }
+
+    /// The fields with `prefix`, separated by commas.
+    fn fields(&self, fields: &[Field], prefix: &str) -> Vec<String> {
+        let last = fields.len().saturating_sub(1);
+        let comma = |at| if at < last { "," } else { "" };
+        fields
+            .iter()
+            .enumerate()
+            .map(|(at, field)| format!("{prefix}{}{}", self.field(field), comma(at)))
+            .collect()
     }
 
     fn field(&self, field: &Field) -> String {

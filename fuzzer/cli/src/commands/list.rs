@@ -32,7 +32,9 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     }
     let mut text = String::new();
     if arguments.target.is_some() {
-        targets.iter().for_each(|target| in_full(target, &mut text));
+        for target in &targets {
+            in_full(target, &mut text);
+        }
     } else {
         let widest = targets.iter().map(|target| target.name.len()).max().unwrap_or(0);
         for target in &targets {
@@ -88,7 +90,7 @@ fn in_full(target: &Target, out: &mut String) {
 
 fn default_lenses(target: &Target) -> Vec<String> {
     let guidance = resolve::guidance(target, None).unwrap_or("random");
-    resolve::lenses(target, None, guidance, &target.contract).unwrap_or_default()
+    resolve::lenses(target, None, guidance, target.contract).unwrap_or_default()
 }
 
 fn as_json(target: &Target) -> Value {

@@ -8,9 +8,6 @@ mod model;
 mod replay;
 mod show;
 
-#[cfg(test)]
-pub(crate) use fuzz::problems as fuzz_problems;
-
 use crate::exit::Error;
 use crate::session::Session;
 use clap::{Parser, Subcommand};

@@ -93,7 +93,7 @@ fn usage_or_bug(error: &ModelError) -> Error {
 fn list(json: bool, session: &mut Session<'_>) -> Result<u8, Error> {
     let models = registry::models();
     if json {
-        let one = |entry: &Box<dyn Entry>| {
+        let one = |entry: &dyn Entry| {
             let about = entry.about();
             json!({
                 "model": about.name,
@@ -107,7 +107,10 @@ fn list(json: bool, session: &mut Session<'_>) -> Result<u8, Error> {
                 "symmetry": about.symmetry,
             })
         };
-        write_json(session, &json!({ "models": models.iter().map(one).collect::<Vec<_>>() }))?;
+        write_json(
+            session,
+            &json!({ "models": models.iter().map(|entry| one(&**entry)).collect::<Vec<_>>() }),
+        )?;
         return Ok(OK);
     }
     for entry in &models {
@@ -217,7 +220,7 @@ fn run_graph(graph: &Graph, session: &mut Session<'_>) -> Result<u8, Error> {
             writeln!(session.out, "{last}")?;
         }
         // A comment, so that what is piped into Graphviz stays valid.
-        None => write!(session.out, "{dot}// {last}\n")?,
+        None => writeln!(session.out, "{dot}// {last}")?,
     }
     Ok(OK)
 }

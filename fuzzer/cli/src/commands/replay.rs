@@ -19,6 +19,7 @@ use std::path::PathBuf;
 /// 1), `pass` (exit 0), `drift` (it passes, but choices did not fit any more, exit 3) or `diverged` (the same
 /// outcome by another trace in the same version, exit 3). Of several files, 1 wins over 3 and 3 over 0.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "switches of the command line, each read alone")]
 #[command(after_help = "Examples:\n  misrule replay runs/omnipaxos/latest/findings/*/minimized.schedule\n  \
                   misrule replay found.schedule --log --until 40\n  \
                   gdb --args misrule replay found.schedule --break 17   # then: break misrule_break")]
@@ -55,7 +56,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     let several = all.len() > 1;
     let keep = !arguments.no_trace && !arguments.json && (!several || arguments.log || arguments.full);
     let mut results = Vec::new();
-    let mut codes = Vec::new();
+    let (mut failed, mut diverged) = (0, 0);
     for mut loaded in all {
         let stop = arguments.r#break;
         // The callback comes after each step, so the break before a step comes after the one before.
@@ -64,7 +65,8 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
                 misrule_break();
             }
         });
-        codes.push(judged.code);
+        failed += u32::from(judged.code == FOUND);
+        diverged += u32::from(judged.code == DIVERGED);
         for note in &judged.notes {
             session.warn(note)?;
         }
@@ -84,13 +86,15 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
         };
         write_json(session, &object)?;
     }
-    let worst = [FOUND, DIVERGED].into_iter().find(|code| codes.contains(code)).unwrap_or(OK);
     if several && !arguments.json {
-        let count = |code| codes.iter().filter(|found| **found == code).count();
-        let (failed, diverged) = (count(FOUND), count(DIVERGED));
-        writeln!(session.out, "files={} failed={failed} diverged={diverged}", codes.len())?;
+        let files = arguments.files.len();
+        writeln!(session.out, "files={files} failed={failed} diverged={diverged}")?;
     }
-    Ok(worst)
+    Ok(match (failed, diverged) {
+        (0, 0) => OK,
+        (0, _) => DIVERGED,
+        _ => FOUND,
+    })
 }
 
 /// A place for a debugger to stop at; does nothing.

@@ -133,3 +133,15 @@ fn check_list_and_model_answer_in_words_and_json() {
     assert_eq!(sandbox.run("model graph two-phase-commit --size 1 --out g.dot").code, 0);
     assert!(sandbox.read("g.dot").starts_with("digraph"));
 }
+
+#[test]
+fn check_names_the_first_difference() {
+    let sandbox = Sandbox::new();
+    let line = "check toy --set safe=on --set bug=drifts --executions 5 --steps 100";
+    let ran = sandbox.run(line);
+    assert_eq!((ran.code, ran.last("verdict")), (3, "diverged"), "{ran:?}");
+    assert!(ran.out.contains("two worlds in one process differ in execution 1, step "), "{}", ran.out);
+    let object = sandbox.run(&format!("{line} --json")).json();
+    let difference = &object["difference"];
+    assert!(difference["first"] != difference["second"] && difference["step"].is_u64(), "{object}");
+}

@@ -4,9 +4,6 @@ mod monitor;
 mod plan;
 mod summary;
 
-#[cfg(test)]
-pub(crate) use summary::problems;
-
 use super::write_json;
 use crate::clock::Stopwatch;
 use crate::exit::{Error, FOUND, INTERRUPTED, OK, UNKNOWN};
@@ -28,7 +25,7 @@ use std::time::Duration;
 ///
 /// First the schedules in corpus/TARGET are replayed: one that behaves otherwise than it records is a finding,
 /// and a finding that is recorded there is marked as known. Without any budget the campaign runs until a
-/// finding or Ctrl-C. Counts may be written 1000000, 1_000_000, 1e6 or 1M.
+/// finding or Ctrl-C. Counts may be written 1000000, 1e6 or 1M.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  misrule fuzz omnipaxos\n  \
                   misrule fuzz omnipaxos --contract fifo --set trim=off --time 10m --stop-after 0\n  \
@@ -95,12 +92,13 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     plan.target.open(&plan.setup).map_err(|error| Error::Usage(error.to_string()))?;
     let folder = Folder::create(session, plan.target.name, arguments.out.as_deref())?;
     plan.write_manifest(&folder, None)?;
+    // Tests inside one process share its signals, so they have no handler.
+    if session.program.is_some() {
+        interrupt::install();
+    }
     if !arguments.json {
         write!(session.out, "{}", plan.in_words(&folder, corpus.len()))?;
         session.out.flush()?;
-    }
-    if session.program.is_some() {
-        interrupt::install();
     }
     let program = session.name.clone();
     let saver = Saver {
@@ -172,5 +170,33 @@ fn judge(outcome: &misrule_engine::Outcome, strict: bool) -> (Vec<String>, &'sta
         (problems, "unknown", UNKNOWN)
     } else {
         (problems, "pass", OK)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::judge;
+    use misrule_engine::Outcome;
+    use misrule_world::ChoiceKind;
+
+    #[test]
+    fn strict_wants_to_have_seen_everything() {
+        let mut outcome = Outcome::default();
+        outcome.summary.steps = 1_000_000;
+        assert_eq!(judge(&outcome, true), (Vec::new(), "pass", 0));
+        outcome.summary.choices[ChoiceKind::Crash as usize].drawn = 3;
+        outcome.summary.tally.steps_followed = 5;
+        outcome.summary.tally.sometimes = vec![("elects", 0), ("commits", 1)];
+        let (problems, verdict, code) = judge(&outcome, true);
+        assert!(problems[0].contains("`elects` was never seen"), "{problems:?}");
+        assert!(problems[1].contains("`crash` was drawn 3 times"), "{problems:?}");
+        assert_eq!((problems.len(), verdict, code), (2, "unknown", 2));
+        let (problems, verdict, code) = judge(&outcome, false);
+        assert_eq!((problems.len(), verdict, code), (2, "pass", 0), "a warning without --strict");
+        outcome.interrupted = true;
+        assert_eq!(judge(&outcome, true).2, 130);
+        outcome.interrupted = false;
+        outcome.summary.steps = 999_999;
+        assert_eq!(judge(&outcome, true), (Vec::new(), "pass", 0), "too short to tell");
     }
 }

@@ -36,7 +36,7 @@ impl<'a> Plan<'a> {
         let settings = resolve::settings(target, &arguments.set)?;
         let contract = resolve::contract(target, arguments.contract.as_deref())?;
         let guidance = resolve::guidance(target, arguments.guidance.as_deref())?;
-        let lenses = resolve::lenses(target, arguments.lens.as_deref(), guidance, &contract)?;
+        let lenses = resolve::lenses(target, arguments.lens.as_deref(), guidance, contract)?;
         let now = clock::since_1970();
         let drawn = || mix(now.as_nanos() as u64 ^ u64::from(std::process::id())) >> 32;
         let options = Options {
@@ -59,7 +59,8 @@ impl<'a> Plan<'a> {
         Ok(Self { target, setup, options, strict: arguments.strict, started: clock::utc(now) })
     }
 
-    fn conformance(&self) -> &'static str {
+    /// When the model's state is compared.
+    pub(super) fn conformance(&self) -> &'static str {
         match self.options.conformance {
             Conformance::Always => "always",
             Conformance::Sampled => "sampled",

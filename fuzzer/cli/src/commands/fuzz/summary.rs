@@ -24,7 +24,7 @@ pub(super) struct Done<'a> {
 }
 
 /// What a long campaign should have seen and has not.
-pub(crate) fn problems(summary: &Summary) -> Vec<String> {
+pub(super) fn problems(summary: &Summary) -> Vec<String> {
     let mut problems = Vec::new();
     if summary.steps < STEPS_TO_TELL {
         return problems;
@@ -106,6 +106,7 @@ impl Done<'_> {
             "guidance": plan.options.guidance,
             "lens": plan.setup.lenses,
             "contract": plan.setup.contract.to_string(),
+            "conformance": plan.conformance(),
             "fault_profile": plan.options.faults.name(),
             "settings": plan.settings(),
             "executions": summary.executions,
