@@ -46,6 +46,14 @@ pub fn omnipaxos() -> Target {
         .setting(Setting::integer("nodes", 3, 7, 3, "servers in the cluster"))
         .setting(Setting::switch("trim", true, "whether clients ask to trim the log"))
         .setting(Setting::integer("batch", 1, 16, 1, "entries that a server collects before it stores them"))
+        // The crate's default is 100; a small number lets short schedules reach what follows.
+        .setting(Setting::integer(
+            "resend",
+            1,
+            200,
+            5,
+            "ticks after which unanswered messages are sent again",
+        ))
         .contract("reorder,explicit-sync")
         .lenses(&judge::LENSES)
         .controls(&[Control::Disk])

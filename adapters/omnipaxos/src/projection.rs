@@ -36,7 +36,7 @@ pub(crate) struct Projection {
 struct Server {
     image: SharedImage,
     replica: Replica,
-    tick: u8,
+    tick: u16,
     /// Hash of the whole log.
     log: u64,
     /// The number of the last accept that was in sequence.
@@ -253,7 +253,7 @@ impl Whole for Projection {
             hasher.write_u64(server.image.borrow().trimmed() as u64);
             hasher.write_u64(server.contents.0);
             if detail == Detail::Detailed {
-                hasher.write(&[server.tick]);
+                hasher.write_u16(server.tick);
                 hasher.write_u64(server.contents.1);
             }
         }

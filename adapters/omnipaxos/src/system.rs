@@ -13,13 +13,9 @@ use omnipaxos::{ClusterConfig, OmniPaxos, OmniPaxosConfig, ServerConfig};
 use std::fmt::{self, Display};
 use std::rc::Rc;
 
-/// Ticks after which unanswered messages are sent again. The crate's default is 100; a small number lets short
+/// Ticks after which a batch that is not full is flushed. The crate's default is 200; a small number lets short
 /// schedules reach what follows.
-pub(crate) const RESEND_TICKS: u64 = 5;
-/// Ticks after which a batch that is not full is flushed. The crate's default is 200.
 pub(crate) const FLUSH_TICKS: u64 = 3;
-/// Ticks after which the two clocks above stand as they did at the start.
-const TICK_PERIOD: u8 = (RESEND_TICKS * FLUSH_TICKS) as u8;
 /// First size of the buffers of outgoing messages; the crate's default of 100,000 makes a start slow.
 const BUFFER_SIZE: usize = 64;
 
@@ -44,6 +40,8 @@ impl fmt::Debug for Value {
 pub struct Omnipaxos {
     vocabulary: Vocabulary,
     batch: usize,
+    /// Ticks after which unanswered messages are sent again.
+    resend: u16,
     /// For each node the memory that its image uses, whatever the execution; emptied at every start.
     images: Vec<SharedImage>,
 }
@@ -68,6 +66,7 @@ impl Omnipaxos {
                 ..Vocabulary::default()
             },
             batch: setup.settings.integer("batch") as usize,
+            resend: setup.settings.integer("resend") as u16,
             images: (0..nodes).map(|_| SharedImage::default()).collect(),
         }
     }
@@ -82,7 +81,7 @@ impl Omnipaxos {
             server_config: compat::finish(ServerConfig {
                 pid: pid(node),
                 election_tick_timeout: 1,
-                resend_message_tick_timeout: RESEND_TICKS,
+                resend_message_tick_timeout: u64::from(self.resend),
                 buffer_size: BUFFER_SIZE,
                 batch_size: self.batch,
                 ..ServerConfig::default()
@@ -103,7 +102,7 @@ pub struct Node {
     outgoing: Vec<Message<Value>>,
     pid: u64,
     role: Role,
-    tick: u8,
+    tick: u16,
 }
 
 /// Role and phase of a server, as far as they can be seen from outside: by the ballots it stores and the
@@ -201,7 +200,7 @@ impl System for Omnipaxos {
             Input::Message { message, .. } => node.paxos.handle_incoming(message.unpack()),
             Input::Timer(_) => {
                 node.paxos.tick();
-                node.tick = (node.tick + 1) % TICK_PERIOD;
+                node.tick = (node.tick + 1) % (self.resend * FLUSH_TICKS as u16);
                 cx.set_timer(TICK);
             }
             // What the server refuses it hands back: the client has no answer, and nothing changed.
@@ -233,7 +232,7 @@ impl System for Omnipaxos {
 pub struct View {
     image: SharedImage,
     role: Role,
-    tick: u8,
+    tick: u16,
 }
 
 impl View {
@@ -243,7 +242,7 @@ impl View {
     }
 
     /// Ticks since the start, modulo the period of the clocks behind them.
-    pub fn tick(&self) -> u8 {
+    pub fn tick(&self) -> u16 {
         self.tick
     }
 
