@@ -20,11 +20,13 @@
 //! ```
 
 mod compat;
+mod convert;
 mod decided;
 mod image;
 mod judge;
 #[cfg(feature = "since-0-2-3")]
 mod logger;
+mod mapping;
 mod message;
 mod projection;
 mod record;

@@ -65,6 +65,7 @@ impl Whole for State {
                 node.sequence.hash(hasher);
                 node.cached.hash(hasher);
                 node.buffered.hash(hasher);
+                node.batch.hash(hasher);
                 node.leading.hash(hasher);
             }
         }

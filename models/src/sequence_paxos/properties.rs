@@ -1,7 +1,7 @@
 //! What must always hold and what should be seen sometimes. Each costs one pass over the nodes.
 
-use super::SequencePaxos;
 use super::state::{NodeState, Phase, Role, State};
+use super::{Network, SequencePaxos};
 use crate::{Kind, Property};
 
 pub(super) const PROPERTIES: &[Property<SequencePaxos>] = &[
@@ -42,7 +42,11 @@ fn one_leader_per_ballot(_: &SequencePaxos, state: &State) -> bool {
 
 /// A majority has accepted what any node knows to be decided. Logs are durable and a later round keeps what was
 /// chosen, so this holds in every state and not only when the decision falls.
-fn decided_needs_accept_quorum(_: &SequencePaxos, state: &State) -> bool {
+/// Over unordered links it is not judged: see [`SequencePaxos::over_unordered_links`].
+fn decided_needs_accept_quorum(model: &SequencePaxos, state: &State) -> bool {
+    if model.network == Network::Open && !model.strict {
+        return true;
+    }
     furthest(state).is_none_or(|longest| {
         let decided = longest.decided.min(longest.log.len());
         let hash = longest.log.prefix_hash(decided);

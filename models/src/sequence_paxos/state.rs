@@ -139,6 +139,8 @@ pub struct NodeState {
     pub cached: Option<PromiseMeta>,
     /// Volatile: proposals that wait for a leader.
     pub buffered: Vec<u32>,
+    /// Volatile: accepted entries that do not make a batch yet.
+    pub batch: Vec<u32>,
     /// Volatile: what it knows as a leader.
     pub leading: Leading,
 }
@@ -178,6 +180,7 @@ impl Clone for NodeState {
         self.sequence = source.sequence;
         self.cached = source.cached;
         self.buffered.clone_from(&source.buffered);
+        self.batch.clone_from(&source.batch);
         self.leading.clone_from(&source.leading);
     }
 }
@@ -303,6 +306,7 @@ impl State {
         ours.sequence = Sequence::default();
         ours.cached = None;
         ours.buffered.clear();
+        ours.batch.clear();
         ours.leading.clear();
         if seen.role == Role::Leader {
             let accepted = ours.log.len();
@@ -370,6 +374,9 @@ impl Fields for State {
             field("decided", &node.decided);
             field("log", &format_args!("{:?}", node.log.entries()));
             field("buffered", &format_args!("{:?}", node.buffered));
+            if !node.batch.is_empty() {
+                field("batch", &format_args!("{:?}", node.batch));
+            }
             field("sequence", &format_args!("{}/{}", node.sequence.session, node.sequence.counter));
             if node.role == Role::Leader {
                 field("promises", &format_args!("{:?}", node.leading.promises));
