@@ -24,7 +24,7 @@ impl Turn<'_> {
         let node = &self.node;
         let at = match node.accepted_round.cmp(&theirs.accepted_round) {
             Ordering::Greater => Some(theirs.decided),
-            Ordering::Equal if node.log.len() > theirs.accepted => Some(theirs.accepted),
+            Ordering::Equal if node.accepted() > theirs.accepted => Some(theirs.accepted),
             _ => None,
         };
         let sync = at.map(|at| LogSync { at, entries: self.out.copy(self.node.log.suffix(at)) });
@@ -32,7 +32,7 @@ impl Turn<'_> {
         let message = Message::Promise {
             n: node.promise,
             accepted_round: node.accepted_round,
-            accepted: node.log.len(),
+            accepted: node.accepted(),
             decided: node.decided,
             sync,
         };
@@ -63,7 +63,7 @@ impl Turn<'_> {
         self.marks.recovered |= self.marks.recovering & (1 << self.me) != 0;
         self.marks.recovering &= !(1 << self.me);
         self.forward_buffered();
-        self.send(from, Message::Accepted { n, accepted: self.node.log.len() });
+        self.send(from, Message::Accepted { n, accepted: self.node.accepted() });
         Ok(())
     }
 
@@ -109,12 +109,12 @@ impl Turn<'_> {
     /// collected, answer with an `Accepted`, and cap the index by the log. The paper has no such cap:
     /// `decided-within-log` shows where it would matter.
     fn learn(&mut self, decided: u32) -> bool {
-        let length = self.node.log.len();
+        let length = self.node.accepted();
         let beyond = self.rules.decided_in_accept && decided > length && decided > self.node.decided;
         if beyond {
             self.flush();
         }
-        let length = self.node.log.len();
+        let length = self.node.accepted();
         let decided = if self.rules.decided_in_accept { decided.min(length) } else { decided };
         self.node.decided = self.node.decided.max(decided);
         beyond
@@ -122,7 +122,7 @@ impl Turn<'_> {
 
     fn reply_accepted(&mut self, n: Ballot) {
         if let Some(leader) = n.owner() {
-            self.send(leader, Message::Accepted { n, accepted: self.node.log.len() });
+            self.send(leader, Message::Accepted { n, accepted: self.node.accepted() });
         }
     }
 

@@ -31,7 +31,7 @@ impl Turn<'_> {
     fn own(&self) -> PromiseMeta {
         PromiseMeta {
             accepted_round: self.node.accepted_round,
-            accepted: self.node.log.len(),
+            accepted: self.node.accepted(),
             decided: self.node.decided,
         }
     }
@@ -99,7 +99,7 @@ impl Turn<'_> {
         node.buffered.clear();
         node.accepted_round = node.promise;
         node.phase = Phase::Accept;
-        node.leading.accepted[usize::from(self.me)] = node.log.len();
+        node.leading.accepted[usize::from(self.me)] = node.accepted();
         for peer in 0..self.nodes() {
             if let Some(meta) = self.promised(peer) {
                 self.send_accept_sync(peer, meta);
@@ -167,7 +167,7 @@ impl Turn<'_> {
     pub(super) fn flush_leader(&mut self) {
         let mut entries = std::mem::take(&mut self.node.batch);
         self.node.log.extend(&entries);
-        self.node.leading.accepted[usize::from(self.me)] = self.node.log.len();
+        self.node.leading.accepted[usize::from(self.me)] = self.node.accepted();
         for peer in 0..self.nodes() {
             if self.promised(peer).is_some() {
                 let message = Message::AcceptDecide {
@@ -187,7 +187,7 @@ impl Turn<'_> {
         if n != self.node.promise || !self.node.is(Role::Leader, Phase::Accept) {
             return Ok(());
         }
-        if self.strict && accepted > self.node.log.len() {
+        if self.strict && accepted > self.node.accepted() {
             return Err(Refusal("more is accepted than the leader has"));
         }
         self.node.leading.accepted[usize::from(from)] = accepted;

@@ -66,6 +66,7 @@ impl Whole for State {
                 node.cached.hash(hasher);
                 node.buffered.hash(hasher);
                 node.batch.hash(hasher);
+                hasher.write_u32(node.hole);
                 node.leading.hash(hasher);
             }
         }

@@ -34,6 +34,7 @@
 //! | [`forwarding`](Rules::forwarding) | a follower forwards proposals or keeps them until there is a leader | only a leader takes proposals |
 //! | [`same_round_sync`](Rules::same_round_sync) | a follower that accepted in the leader's own round is synchronised from the end of its log | from its decided index |
 //! | [`batch`](Rules::batch) | so many entries are collected before they are stored, sent and acknowledged; [`Action::Tick`] flushes fewer | each is stored at once |
+//! | [`counted_accepted`](Rules::counted_accepted) | the accepted index is counted beside the log, and after a synchronisation beyond the log's end stands above its length; with ordered links there is none | it is the length of the log |
 //! | [`guarded_prepare_req`](Rules::guarded_prepare_req) | `PrepareReq` carries the sender's promise; a leader answers if it is not above its own, and forgets the sender's promise | always answered, nothing forgotten |
 //!
 //! In both: a `Prepare` of the promised ballot itself is answered only while recovering, and a late promise of
@@ -99,6 +100,8 @@ pub struct Rules {
     pub same_round_sync: bool,
     /// `PrepareReq` carries a ballot and resets the promise.
     pub guarded_prepare_req: bool,
+    /// The accepted index is counted beside the log.
+    pub counted_accepted: bool,
     /// How many entries are collected before they are stored.
     pub batch: u32,
 }
@@ -114,6 +117,7 @@ impl Rules {
             forwarding: false,
             same_round_sync: false,
             guarded_prepare_req: false,
+            counted_accepted: false,
             batch: 1,
         }
     }
@@ -128,6 +132,7 @@ impl Rules {
             forwarding: true,
             same_round_sync: true,
             guarded_prepare_req: true,
+            counted_accepted: true,
             batch: 1,
         }
     }

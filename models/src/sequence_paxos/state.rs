@@ -141,6 +141,9 @@ pub struct NodeState {
     pub buffered: Vec<u32>,
     /// Volatile: accepted entries that do not make a batch yet.
     pub batch: Vec<u32>,
+    /// Volatile: by how much the node believes its log to be longer than it is, after entries that would leave
+    /// a hole; only with [`Rules::counted_accepted`](super::Rules::counted_accepted).
+    pub hole: u32,
     /// Volatile: what it knows as a leader.
     pub leading: Leading,
 }
@@ -149,6 +152,11 @@ impl NodeState {
     /// Whether it is in this role and phase.
     pub fn is(&self, role: Role, phase: Phase) -> bool {
         self.role == role && self.phase == phase
+    }
+
+    /// The accepted index: the length of the log, as far as the node knows.
+    pub fn accepted(&self) -> u32 {
+        self.log.len() + self.hole
     }
 
     /// Becomes a follower in `phase`; forgets what only a leader or the old session needs.
@@ -181,6 +189,7 @@ impl Clone for NodeState {
         self.cached = source.cached;
         self.buffered.clone_from(&source.buffered);
         self.batch.clone_from(&source.batch);
+        self.hole = source.hole;
         self.leading.clone_from(&source.leading);
     }
 }
@@ -307,6 +316,7 @@ impl State {
         ours.cached = None;
         ours.buffered.clear();
         ours.batch.clear();
+        ours.hole = 0;
         ours.leading.clear();
         if seen.role == Role::Leader {
             let accepted = ours.log.len();

@@ -41,6 +41,7 @@ impl Turn<'_> {
     /// Replaces the log from `at` on.
     pub(super) fn sync_log(&mut self, at: u32, entries: &[u32]) {
         let log = &mut self.node.log;
+        self.node.hole = if self.rules.counted_accepted { at.saturating_sub(log.len()) } else { 0 };
         self.marks.truncated |= log.changed_below(log.len(), at, entries);
         log.truncate(at);
         log.extend(entries);
@@ -120,6 +121,7 @@ impl Turn<'_> {
     fn crash(&mut self) {
         self.node.follow(Phase::None);
         self.node.batch.clear();
+        self.node.hole = 0;
         self.node.up = false;
         self.node.buffered.clear();
     }
