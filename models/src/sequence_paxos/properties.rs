@@ -9,6 +9,7 @@ pub(super) const PROPERTIES: &[Property<SequencePaxos>] = &[
     Property { name: "decided-within-log", kind: Kind::Always, holds: decided_within_log },
     Property { name: "one-leader-per-ballot", kind: Kind::Always, holds: one_leader_per_ballot },
     Property { name: "decided-needs-accept-quorum", kind: Kind::Always, holds: decided_needs_accept_quorum },
+    Property { name: "decided-entries-stay", kind: Kind::Always, holds: decided_entries_stay },
     Property { name: "leader-elected", kind: Kind::Sometimes, holds: leader_elected },
     Property { name: "entry-decided", kind: Kind::Sometimes, holds: entry_decided },
     Property { name: "conflicting-suffix-truncated", kind: Kind::Sometimes, holds: suffix_truncated },
@@ -53,6 +54,11 @@ fn decided_needs_accept_quorum(model: &SequencePaxos, state: &State) -> bool {
         let holds = |node: &&NodeState| node.log.len() >= decided && node.log.prefix_hash(decided) == hash;
         state.nodes.iter().filter(holds).count() > state.nodes.len() / 2
     })
+}
+
+/// The same for one node over time, where no other has decided the entry.
+fn decided_entries_stay(_: &SequencePaxos, state: &State) -> bool {
+    !state.marks.rewritten
 }
 
 fn leader_elected(_: &SequencePaxos, state: &State) -> bool {

@@ -213,13 +213,16 @@ pub struct Projection<'a> {
     pub phase: Phase,
 }
 
-/// Things that happened on the way to a state, for `sometimes` properties; not part of the state's identity.
+/// Things that happened on the way to a state, for properties of ways; not part of the state's identity, so that
+/// exploring sees them on the first way to a state only.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks {
     /// Nodes that have restarted or lost their leader and not yet accepted again.
     pub(super) recovering: u64,
     pub(super) recovered: bool,
     pub(super) truncated: bool,
+    /// A node has changed what it knew to be decided.
+    pub(super) rewritten: bool,
 }
 
 /// The whole cluster. Equality and hash take in the nodes, the messages of a bounded network and the budgets;

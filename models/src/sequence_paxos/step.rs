@@ -43,6 +43,8 @@ impl Turn<'_> {
         let log = &mut self.node.log;
         self.node.hole = if self.rules.counted_accepted { at.saturating_sub(log.len()) } else { 0 };
         self.marks.truncated |= log.changed_below(log.len(), at, entries);
+        let decided = self.node.decided;
+        self.marks.rewritten |= decided <= log.len() && log.changed_below(decided, at, entries);
         log.truncate(at);
         log.extend(entries);
     }

@@ -29,7 +29,7 @@ pub(crate) fn follow(run: &mut dyn Run, seed: u64, length: u64, steps: u64, watc
             run.step(choice, &mut report);
             done.steps += 1;
             if let Some(failure) = report.failure.take() {
-                let name = format!("{} {}", failure.oracle, failure.property);
+                let name = format!("{} {} {:?}", failure.oracle, failure.property, report.model_property);
                 done.first.entry(name).or_insert(format!("{round}/{step}: {}", failure.message));
                 let kind = (failure.oracle, failure.property, report.model_property);
                 *done.failures.entry(kind).or_default() += 1;
