@@ -77,6 +77,12 @@ impl OmnipaxosJudge {
         })
     }
 
+    /// Another model to follow, such as a wrong one.
+    #[cfg(test)]
+    pub(crate) fn set_follower(&mut self, follower: Follower<Omnipaxos, Steps>) {
+        self.follower = Some(follower);
+    }
+
     fn keys(&self, states: u64, inboxes: u64, report: &mut Report) {
         if states != 0 {
             self.states.keys(&self.projection, states, &mut report.keys);

@@ -231,3 +231,6 @@ fn differ<T: PartialEq + Debug>(node: NodeId, variable: &str, theirs: &T, ours: 
     let text = || format!("{variable}: node {} has {theirs:?}, the model {ours:?}", node + 1);
     (theirs != ours).then(text)
 }
+
+#[cfg(test)]
+mod tests;
