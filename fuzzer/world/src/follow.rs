@@ -114,9 +114,11 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
         }
     }
 
-    /// Judges the model's state. Where it has not moved, properties and keys are what they were.
+    /// Judges the model's state. Where it has not moved, properties are what they were.
     fn judge(&mut self, seen: &Seen<'_, S>, moved: bool, report: &mut Report) {
         let mut difference = None;
+        // Narrowing may settle which state it is.
+        let moved = moved || self.walk.candidates().len() > 1;
         let (mapping, full) = (&self.mapping, seen.watch.conformance);
         let narrowed = self.walk.narrow(|state| {
             let found = mapping.compare(seen, state, full);
@@ -130,9 +132,10 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
             report.failure.get_or_insert(Failure::new("conformance", kebab(variable), text));
             return;
         }
-        let Some(state) = self.walk.state().filter(|_| moved) else { return };
+        let Some(state) = self.walk.state() else { return };
         let mut sometimes = 0;
-        for property in self.walk.model().properties() {
+        let properties = if moved { self.walk.model().properties() } else { &[] };
+        for property in properties {
             match property.kind {
                 Kind::Always => {
                     if !(property.holds)(self.walk.model(), state) {
