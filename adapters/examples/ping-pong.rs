@@ -118,7 +118,11 @@ impl Judge<PingPong> for RoundsWereAnswered {
         // The lens: how the two numbers relate, not what they are.
         if seen.watch.keys {
             let code = one.number.cmp(&(two.number + 1)) as i8 as u8;
-            report.keys.push(Key { lens: 0, facet: 0, code: u64::from(code) << 8 | u64::from(seen.up as u8) });
+            report.keys.push(Key {
+                lens: 0,
+                facet: 0,
+                code: u64::from(code) << 8 | u64::from(seen.up as u8),
+            });
         }
     }
 }
