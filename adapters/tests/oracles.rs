@@ -75,8 +75,16 @@ fn every_folder_is_a_pair() {
 fn oracles_fail_what_they_must() {
     for (name, oracle) in PAIRS.into_iter().filter(|(name, _)| !["regression", ELSEWHERE].contains(name)) {
         let shown = replay(&folder().join(name).join("fails.schedule"));
-        assert_eq!((shown["verdict"].as_str(), shown["oracle"].as_str()), (Some("fail"), Some(oracle)), "{shown:#}");
-        assert_eq!((shown["skipped"].as_u64(), &shown["notes"]), (Some(0), &Value::from([""; 0])), "{shown:#}");
+        assert_eq!(
+            (shown["verdict"].as_str(), shown["oracle"].as_str()),
+            (Some("fail"), Some(oracle)),
+            "{shown:#}"
+        );
+        assert_eq!(
+            (shown["skipped"].as_u64(), &shown["notes"]),
+            (Some(0), &Value::from([""; 0])),
+            "{shown:#}"
+        );
     }
 }
 
@@ -85,7 +93,11 @@ fn oracles_pass_what_they_must() {
     for (name, _) in PAIRS {
         let shown = replay(&folder().join(name).join("passes.schedule"));
         assert_eq!((shown["verdict"].as_str(), &shown["oracle"]), (Some("pass"), &Value::Null), "{shown:#}");
-        assert_eq!((shown["skipped"].as_u64(), &shown["notes"]), (Some(0), &Value::from([""; 0])), "{shown:#}");
+        assert_eq!(
+            (shown["skipped"].as_u64(), &shown["notes"]),
+            (Some(0), &Value::from([""; 0])),
+            "{shown:#}"
+        );
     }
 }
 
