@@ -2,7 +2,8 @@
 //! each with a pong, and node 1 counts the rounds.
 
 use misrule::{
-    BootError, Context, Failure, Fields, Input, Judge, Key, Report, Seen, System, Target, Vocabulary, target,
+    BootError, Context, Failure, Fields, Input, Judge, Key, KeyWriter, Report, Seen, System, Target,
+    Vocabulary, target,
 };
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -117,12 +118,9 @@ impl Judge<PingPong> for RoundsWereAnswered {
         }
         // The lens: how the two numbers relate, not what they are.
         if seen.watch.keys {
-            let code = one.number.cmp(&(two.number + 1)) as i8 as u8;
-            report.keys.push(Key {
-                lens: 0,
-                facet: 0,
-                code: u64::from(code) << 8 | u64::from(seen.up as u8),
-            });
+            let mut code = KeyWriter::default();
+            code.relation(&one.number, &(two.number + 1)).put(seen.up, 2);
+            report.keys.push(Key { lens: 0, facet: 0, code: code.code() });
         }
     }
 }
