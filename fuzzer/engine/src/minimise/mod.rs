@@ -11,7 +11,7 @@ use crate::draw::Drawer;
 use crate::execute::{Execution, Misfit, Mode, execute_explicit};
 use crate::fingerprint::Fingerprint;
 use item::{Item, ItemRun, Substitute, cone, unnamed};
-use misrule_world::{Choice, ChoiceKind, FaultProfile, NodeId, Rng, Run, Slot, Watch};
+use misrule_world::{Argument, Choice, ChoiceKind, FaultProfile, NodeId, Rng, Run, Slot, Watch};
 use std::collections::BTreeSet;
 
 /// How much work a minimisation may do.
@@ -290,7 +290,7 @@ impl Search<'_> {
     fn simplify(&mut self) {
         let mut at = 0;
         while at < self.best.len() {
-            for choice in simpler(self.best[at].choice, self.rank_of_argument(at)) {
+            for choice in simpler(self.best[at].choice, &self.simpler_arguments(at)) {
                 if self.exhausted() {
                     return;
                 }
@@ -307,9 +307,10 @@ impl Search<'_> {
         }
     }
 
-    /// How many different smaller arguments there are among the requests, plus one: renumbers fresh values.
-    fn rank_of_argument(&self, at: usize) -> u32 {
-        let Choice::Request { argument, .. } = self.best[at].choice else { return 0 };
+    /// Simpler arguments for a request, simplest first. Values that no other request may use are renumbered in
+    /// the order of their size; other arguments may also become 0.
+    fn simpler_arguments(&self, at: usize) -> Vec<u32> {
+        let Choice::Request { argument, operation, .. } = self.best[at].choice else { return Vec::new() };
         let smaller: BTreeSet<u32> = self
             .best
             .iter()
@@ -318,7 +319,10 @@ impl Search<'_> {
                 _ => None,
             })
             .collect();
-        smaller.len() as u32 + 1
+        let rank = smaller.len() as u32 + 1;
+        let kind = self.run.menu().operations.get(usize::from(operation)).map(|(_, kind)| *kind);
+        let simpler = if kind == Some(Argument::Fresh) { vec![rank] } else { vec![0, rank] };
+        simpler.into_iter().filter(|simple| *simple < argument).collect()
     }
 }
 
@@ -346,12 +350,11 @@ fn not_longer_and_other(candidate: &[Item], best: &[Item]) -> bool {
 }
 
 /// Simpler forms of a choice, simplest first; none when it is simple already.
-fn simpler(choice: Choice, rank: u32) -> Vec<Choice> {
+fn simpler(choice: Choice, arguments: &[u32]) -> Vec<Choice> {
     match choice {
-        Choice::Request { node, operation, argument } if argument > 0 => [0, rank]
-            .into_iter()
-            .filter(|simple| *simple < argument)
-            .map(|argument| Choice::Request { node, operation, argument })
+        Choice::Request { node, operation, .. } => arguments
+            .iter()
+            .map(|argument| Choice::Request { node, operation, argument: *argument })
             .collect(),
         Choice::Crash { node, keep } if keep > 0 => vec![Choice::Crash { node, keep: 0 }],
         Choice::Draw { node, name, value } if value > 0 => vec![Choice::Draw { node, name, value: 0 }],
