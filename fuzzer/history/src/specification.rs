@@ -51,6 +51,11 @@ pub trait Specification {
         false
     }
 
+    /// Whether the call is possible in every state and leads to the same one from each. May say no too often.
+    fn overwrites(&self, _call: &Self::Call) -> bool {
+        false
+    }
+
     /// The only state in which the call is possible, if there is only one and the call does not change it.
     fn needs(&self, _call: &Self::Call) -> Option<Self::State> {
         None

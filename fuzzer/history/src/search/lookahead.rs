@@ -16,6 +16,8 @@ pub(super) struct Lookahead {
     needs: Vec<Option<u32>>,
     /// By operation: the states that it may bring about.
     gives: Vec<Vec<u32>>,
+    /// Too large: nothing is known.
+    off: bool,
 }
 
 impl Lookahead {
@@ -33,7 +35,8 @@ impl Lookahead {
             count = count.max(id.map_or(0, |id| id as usize + 1));
             needs.push(id);
         }
-        if count.saturating_mul(items.len()) > PAIRS_MAX {
+        let off = count.saturating_mul(items.len()) > PAIRS_MAX;
+        if off {
             (needs, count) = (vec![None; items.len()], 0);
         }
         let mut needing = vec![0; count];
@@ -50,7 +53,7 @@ impl Lookahead {
                 }
             }
         }
-        Self { needing, giving, needs, gives }
+        Self { needing, giving, needs, gives, off }
     }
 
     pub(super) fn place(&mut self, item: usize) {
@@ -69,6 +72,11 @@ impl Lookahead {
         for id in &self.gives[item] {
             self.giving[*id as usize] += 1;
         }
+    }
+
+    /// Whether the operation may bring about a state that some other still needs.
+    pub(super) fn gives_needed(&self, item: usize) -> bool {
+        self.off || self.gives[item].iter().any(|id| self.needing[*id as usize] > 0)
     }
 
     /// Whether everything may be possible, from this state.

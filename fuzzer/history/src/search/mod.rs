@@ -5,9 +5,12 @@
 //! ("Testing for linearizability", 2017), which tries no pair of placed operations and state twice, and the entry
 //! list of Porcupine (Athalye, 2017), from which operations are lifted and to which they return.
 //!
-//! Three things are added, each of which keeps the verdict:
+//! Four things are added, each of which keeps the verdict:
 //! - an answered operation that never changes the state ([`Specification::only_looks`]) is placed as soon as it can
 //!   be, without alternative: put earlier, it disturbs no other;
+//! - where all others either look for one state or overwrite whatever there is, an operation that overwrites it with
+//!   a state for which none looks any more is placed as soon as no look is possible, without alternative: the next
+//!   one would overwrite its state in any case;
 //! - operations without an answer need not be placed, are placed only where they change the state, and equal ones
 //!   of them in the order in which they began;
 //! - where an operation still to be placed needs a state that no other can bring about any more, the search turns
@@ -87,6 +90,8 @@ pub(crate) struct Search<'a, S: Specification, F> {
     twins: Vec<Option<usize>>,
     /// Which operations must be placed and never change the state.
     looks: Vec<bool>,
+    /// Which operations overwrite the state, where all others only look for one; otherwise none.
+    overwrites: Vec<bool>,
     states: States<S::State>,
     cache: Cache,
     lookahead: Lookahead,
@@ -118,6 +123,7 @@ impl<'a, S: Specification, F: Frontier> Search<'a, S, F> {
                 .iter()
                 .map(|item| item.returned.is_some() && specification.only_looks(&item.call))
                 .collect(),
+            overwrites: overwrites(specification, items),
             placed: Placed::new(items),
             missing: items.iter().filter(|item| item.returned.is_some()).count(),
             items,
@@ -160,17 +166,28 @@ impl<'a, S: Specification, F: Frontier> Search<'a, S, F> {
         }
     }
 
-    /// Places every answered operation that can be placed and never changes the state. False at a dead end, none
-    /// when out of steps.
+    /// Places everything that has no alternative. False at a dead end, none when out of steps.
     fn settle(&mut self, budget: &mut Budget<'_>) -> Option<bool> {
-        let mut cursor = self.frontier.start();
         let mut alive = !self.frames.is_empty() || self.lookahead.alive_at_first(self.state);
+        loop {
+            alive &= self.place_looks(budget)?;
+            let Some(item) = self.find_blind() else { return Some(alive) };
+            let Tried::Leads(state) = self.attempt(item, budget) else { return None };
+            alive &= self.place(item, state, true);
+            if !alive {
+                return Some(false);
+            }
+        }
+    }
+
+    /// Places every answered operation that can be placed and never changes the state.
+    fn place_looks(&mut self, budget: &mut Budget<'_>) -> Option<bool> {
+        let mut cursor = self.frontier.start();
+        let mut alive = true;
         loop {
             match self.frontier.look(cursor) {
                 Place::Stuck => return Some(alive),
-                Place::Nothing => {}
-                Place::Call(item) if !self.looks[item] => {}
-                Place::Call(item) => match self.attempt(item, budget) {
+                Place::Call(item) if self.looks[item] => match self.attempt(item, budget) {
                     Tried::OutOfSteps => return None,
                     Tried::Leads(state) => {
                         alive &= self.place(item, state, true);
@@ -181,14 +198,33 @@ impl<'a, S: Specification, F: Frontier> Search<'a, S, F> {
                     }
                     Tried::Impossible => {}
                 },
+                Place::Call(_) | Place::Nothing => {}
             }
             cursor = self.frontier.next(cursor);
         }
     }
 
+    /// An operation that must be placed and overwrites the state with one for which none looks any more.
+    fn find_blind(&self) -> Option<usize> {
+        let mut cursor = self.frontier.start();
+        loop {
+            match self.frontier.look(cursor) {
+                Place::Stuck => return None,
+                Place::Call(item) if self.items[item].returned.is_some() && self.blind(item) => {
+                    return Some(item);
+                }
+                Place::Call(_) | Place::Nothing => cursor = self.frontier.next(cursor),
+            }
+        }
+    }
+
+    fn blind(&self, item: usize) -> bool {
+        self.overwrites[item] && !self.lookahead.gives_needed(item)
+    }
+
     /// Whether placing an operation that leads to this state may be of use.
     fn helps(&self, item: usize, state: StateId) -> bool {
-        state != self.state || self.items[item].returned.is_some()
+        self.items[item].returned.is_some() || (state != self.state && !self.blind(item))
     }
 
     fn attempt(&mut self, item: usize, budget: &mut Budget<'_>) -> Tried {
@@ -245,6 +281,14 @@ impl<'a, S: Specification, F: Frontier> Search<'a, S, F> {
         // Something must be missing, or the search would have found an order.
         Found::Nothing { stuck: self.stuck.unwrap_or_default(), longest: self.longest }
     }
+}
+
+/// Which operations overwrite the state, if every other one that changes or constrains anything looks for one state.
+fn overwrites<S: Specification>(specification: &S, items: &[Item<S::Call>]) -> Vec<bool> {
+    let overwrites: Vec<bool> = items.iter().map(|item| specification.overwrites(&item.call)).collect();
+    let looks = |call: &S::Call| specification.only_looks(call) && specification.needs(call).is_some();
+    let all = items.iter().zip(&overwrites).all(|(item, overwrites)| *overwrites || looks(&item.call));
+    if all { overwrites } else { vec![false; items.len()] }
 }
 
 /// For each operation that need not be placed, the last equal one before it: of two, the one that began later can

@@ -97,18 +97,19 @@ impl Frontier for Linear {
 
     fn lift(&mut self, item: usize) {
         let (begin, end) = self.places[item];
-        self.take(begin);
+        // The end first: the place behind the beginning is then still one of the list.
         if let Some(end) = end {
             self.take(end);
         }
+        self.take(begin);
     }
 
     fn unlift(&mut self, item: usize) {
         let (begin, end) = self.places[item];
+        self.give_back(begin);
         if let Some(end) = end {
             self.give_back(end);
         }
-        self.give_back(begin);
     }
 }
 

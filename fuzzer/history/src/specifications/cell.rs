@@ -139,6 +139,10 @@ impl Specification for Cell {
         }
     }
 
+    fn overwrites(&self, call: &CellCall) -> bool {
+        matches!(call, CellCall::Write(_))
+    }
+
     fn needs(&self, call: &CellCall) -> Option<Value> {
         match call {
             CellCall::Read(value) => Some(value.clone()),
