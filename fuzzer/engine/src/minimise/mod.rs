@@ -24,9 +24,9 @@ pub struct Budget {
 }
 
 impl Default for Budget {
-    /// 30 million steps or 200,000 executions: some seconds on most targets.
+    /// 50 million steps or 500,000 executions: some seconds on most targets.
     fn default() -> Self {
-        Self { stop_after_steps: 30_000_000, stop_after_executions: 200_000 }
+        Self { stop_after_steps: 50_000_000, stop_after_executions: 500_000 }
     }
 }
 
@@ -69,8 +69,8 @@ const SMALL_CHUNK: usize = 6;
 /// In the first rounds a chunk is at least this part of the schedule; later rounds go as much finer.
 const GRAIN: usize = 16;
 
-/// The search nearby ends after so many steps that did not help.
-const WALK_STEPS: u64 = 5_000_000;
+/// The search nearby ends after so many steps for each choice beyond [`SHORT`], when none of them helped.
+const WALK_STEPS: u64 = 1_000_000;
 
 /// Length of walks that start afresh.
 const WALK_LENGTH: usize = 400;
@@ -233,7 +233,9 @@ impl Search<'_> {
         let mut rng = Rng::new(self.fingerprint.0);
         let mut drawer = Drawer::new(FaultProfile::Default);
         let mut spent = self.steps;
-        while self.best.len() > SHORT && self.steps - spent < WALK_STEPS && !self.exhausted() {
+        while self.steps - spent < WALK_STEPS * self.best.len().saturating_sub(SHORT) as u64
+            && !self.exhausted()
+        {
             let afresh = rng.chance(1, 2);
             let cut = if afresh { 0 } else { rng.below(self.best.len() as u32) as usize };
             let room = if afresh { WALK_LENGTH } else { self.best.len() - 1 - cut };
