@@ -7,6 +7,7 @@ use crate::finding::Finding;
 use crate::fingerprint::Fingerprint;
 use crate::guidance::strategy;
 use crate::minimise::Budget;
+use crate::replay::replay_recorded;
 use crate::way::Way;
 use crate::{EngineError, MutatorYield};
 use misrule_models::stable_hash;
@@ -207,11 +208,13 @@ impl Running<'_> {
     fn replay_corpus(&mut self) -> Result<(), EngineError> {
         for entry in self.campaign.corpus {
             let mut run = self.campaign.target.open(&entry.setup)?;
-            let mut execution = Execution::default();
-            let watch = Watch { model: true, conformance: true, ..Watch::default() };
-            let mode = Mode { seed: entry.seed, watch, misfit: Misfit::Skip };
-            execute_explicit(&mut *run, mode, &entry.schedule.choices, &mut execution);
-            let shown = execution.fingerprint().map(|fingerprint| fingerprint.to_string());
+            let recorded = match &entry.expect {
+                Expectation::Fail { fingerprint, .. } => Some(fingerprint.as_str()),
+                Expectation::None | Expectation::Pass => None,
+            };
+            let replay =
+                replay_recorded(&mut *run, entry.seed, &entry.schedule, recorded, false, &mut |_, _| {});
+            let shown = replay.fingerprint().map(|fingerprint| fingerprint.to_string());
             let (as_recorded, expected) = match &entry.expect {
                 Expectation::None => (true, String::new()),
                 Expectation::Pass => (shown.is_none(), "that it passes".to_owned()),
@@ -220,7 +223,7 @@ impl Running<'_> {
                 }
             };
             if !as_recorded {
-                let saw = execution.failure.map_or_else(|| "it passes".to_owned(), |f| f.property);
+                let saw = replay.failure.map_or_else(|| "it passes".to_owned(), |f| f.property);
                 let text = format!("{} records {expected}; now {saw}", entry.name);
                 let mut failure = Failure::new("regression", "behaves-as-recorded", text);
                 failure.detail.clone_from(&entry.name);
@@ -229,7 +232,7 @@ impl Running<'_> {
             let same = entry.setup.settings == self.campaign.setup.settings
                 && entry.setup.contract == self.campaign.setup.contract;
             if same && self.settings.keys {
-                self.fuzz.feed(&entry.schedule.choices)?;
+                self.fuzz.feed(&replay.choices)?;
             }
         }
         Ok(())

@@ -27,13 +27,13 @@ pub use draw::Drawer;
 pub use execute::{
     Chooser, Execution, Misfit, Mode, TailChooser, Unwatched, Watcher, execute, execute_explicit,
 };
-pub use finding::Finding;
+pub use finding::{Finding, WATCHES};
 pub use fingerprint::Fingerprint;
 pub use guidance::{Guidance, Plan, STRATEGIES, strategy};
 pub use minimise::{Budget, Minimised, minimise};
 pub use mutate::{MUTATORS, Material, Mutate};
 pub use observed::Observed;
-pub use replay::{Replay, Step, Trace, replay};
+pub use replay::{Replay, Step, Trace, replay, replay_recorded};
 pub use way::Way;
 pub use why::causal_cone;
 
