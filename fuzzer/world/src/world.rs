@@ -11,7 +11,7 @@ use crate::menu::Menu;
 use crate::panics::{self, Guarded, guard};
 use crate::report::{Effect, Failure, Report, Watch};
 use crate::run::{About, FaultCount, Run};
-use crate::system::{Context, Draws, Input, System};
+use crate::system::{BootError, Context, Draws, Input, System};
 use crate::trace::Recorder;
 use crate::vocabulary::{Argument, Vocabulary};
 use misrule_models::NodeId;
@@ -104,19 +104,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 Ok(())
             })
         });
-        report.failure = match result {
-            Guarded::Returned(Ok(())) => None,
-            Guarded::Returned(Err(error)) => {
-                let error: crate::system::BootError = error;
-                Some(Failure::new(
-                    "boot",
-                    "node-starts",
-                    format!("node {} did not start: {}", node + 1, error.0),
-                ))
-            }
-            Guarded::Panicked(place) => Some(panic_failure(place)),
-            Guarded::Unwound(payload) => Some(unwound_failure(&*payload, node)),
-        };
+        if !matches!(result, Guarded::Returned(Ok(()))) {
+            report.failure = failure(result, node);
+        }
         self.menu.set_timers(node, self.cx.timers, self.cx.locals);
         self.touched |= 1 << node;
         self.after_disk(node);
@@ -472,10 +462,17 @@ impl<S: System, J: Judge<S>> World<S, J> {
     fn begin_step(&mut self, report: &mut Report) {
         report.keys.clear();
         report.pushed.clear();
-        report.failure = None;
+        // Written only where something is left: dropping nothing costs as much as the step's bookkeeping.
+        if report.failure.is_some() {
+            report.failure = None;
+        }
         report.model_property = None;
-        report.trace = None;
-        self.input = None;
+        if report.trace.is_some() {
+            report.trace = None;
+        }
+        if self.input.is_some() {
+            self.input = None;
+        }
         self.sends.clear();
         self.touched = 0;
         self.links.start_step();
@@ -545,6 +542,20 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
             faults: self.faults,
             overflow: self.overflow,
         }
+    }
+}
+
+/// What is wrong with a call into a node that did not return well.
+#[cold]
+fn failure(result: Guarded<Result<(), BootError>>, node: NodeId) -> Option<Failure> {
+    match result {
+        Guarded::Returned(Ok(())) => None,
+        Guarded::Returned(Err(error)) => {
+            let text = format!("node {} did not start: {}", node + 1, error.0);
+            Some(Failure::new("boot", "node-starts", text))
+        }
+        Guarded::Panicked(place) => Some(panic_failure(place)),
+        Guarded::Unwound(payload) => Some(unwound_failure(&*payload, node)),
     }
 }
 
