@@ -18,6 +18,8 @@ mod release {
     use crate::system::FLUSH_TICKS;
     use omnipaxos::storage::{StorageOp, StorageResult};
 
+    /// The model follows these releases: their protocol is the same.
+    pub(crate) const MODELLED: bool = true;
     pub(crate) type Index = usize;
     pub(super) type Appended = ();
 
@@ -32,6 +34,10 @@ mod release {
 
     pub(crate) fn index(index: Index) -> usize {
         index
+    }
+
+    pub(crate) fn accepting(paxos: &OmniPaxos<Value, Store>) -> bool {
+        paxos.get_current_leader().is_some_and(|(_, accepting)| accepting)
     }
 
     pub(crate) fn take_messages(paxos: &mut OmniPaxos<Value, Store>, into: &mut Vec<Message<Value>>) {
@@ -82,6 +88,8 @@ mod release {
     use super::{AcceptSync, Ballot, Message, OmniPaxos, PaxosMsg, Promise, ServerConfig};
     use super::{StorageResult, Store, Value};
 
+    /// The model does not follow these releases: their rules are others.
+    pub(crate) const MODELLED: bool = false;
     pub(crate) type Index = u64;
     pub(super) type Appended = u64;
 
@@ -98,6 +106,11 @@ mod release {
 
     pub(crate) fn index(index: Index) -> usize {
         index as usize
+    }
+
+    /// These releases do not tell.
+    pub(crate) fn accepting(_paxos: &OmniPaxos<Value, Store>) -> bool {
+        false
     }
 
     pub(crate) fn take_messages(paxos: &mut OmniPaxos<Value, Store>, into: &mut Vec<Message<Value>>) {
@@ -125,8 +138,9 @@ mod release {
     }
 }
 
-use release::{Appended, Index, appended, place};
-pub(crate) use release::{accept_sync, asked_ballot, finish, index, promise_sync, take_messages};
+use release::{Appended, appended, place};
+pub(crate) use release::{Index, MODELLED, accept_sync, accepting, asked_ballot};
+pub(crate) use release::{finish, index, promise_sync, take_messages};
 
 impl Storage<Value> for Store {
     #[cfg(feature = "since-0-2-3")]

@@ -2,7 +2,7 @@
 //! hashes, and the operations that change it, with their form on the disk.
 
 use crate::record::{Reader, Writer};
-use misrule_world::mix;
+use misrule_models::sequence_paxos::Log;
 use omnipaxos::ballot_leader_election::Ballot;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -43,7 +43,7 @@ pub struct Image {
     trimmed: usize,
     compacted: usize,
     values: Vec<u32>,
-    /// For each entry the hash of the log up to and with it; kept for trimmed entries too.
+    /// For each entry the hash of the log up to and with it, the model's; kept for trimmed entries too.
     hashes: Vec<u64>,
     changes: u64,
     ballot_write: Option<BallotWrite>,
@@ -144,9 +144,9 @@ impl Image {
     }
 
     fn push(&mut self, value: u32) {
-        let hash = self.prefix_hash(self.hashes.len());
+        let hash = Log::chain(self.prefix_hash(self.hashes.len()), value);
         self.values.push(value);
-        self.hashes.push(mix(hash.rotate_left(7) ^ u64::from(value)));
+        self.hashes.push(hash);
     }
 
     /// Applies the operations of one record. `None` when the record cannot be read.

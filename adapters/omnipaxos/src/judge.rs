@@ -1,19 +1,32 @@
-//! The judge: oracles, then lenses over the projection.
+//! The judge: oracles, lenses over the projection, and the model that follows.
 
 use crate::decided::DecidedLogs;
+use crate::mapping::{self, Steps};
 use crate::projection::{Parts, Projection};
 use crate::system::Omnipaxos;
 use misrule_models::LensSet;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
-use misrule_world::{Judge, Report, Seen, Setup, SetupError};
+use misrule_world::{Follower, Judge, Report, Seen, Setup, SetupError, Tally};
+use std::fmt::Display;
 
 /// The lenses that the judge can compute.
-pub(crate) const LENSES: [&str; 5] =
-    ["pairs@impl", "waiting@impl", "delivery@impl", "message@impl", "detailed@impl"];
+pub(crate) const LENSES: [&str; 9] = [
+    "pairs@impl",
+    "waiting@impl",
+    "delivery@impl",
+    "message@impl",
+    "detailed@impl",
+    "pairs@model",
+    "delivery@model",
+    "message@model",
+    "detailed@model",
+];
 
 /// Judges the steps of omnipaxos.
 pub struct OmnipaxosJudge {
     decided: DecidedLogs,
+    /// `None` where the release is not modelled.
+    follower: Option<Follower<Omnipaxos, Steps>>,
     projection: Projection,
     /// Lenses over the servers themselves: they need a look only where one changed.
     states: LensSet<Projection>,
@@ -29,6 +42,7 @@ impl OmnipaxosJudge {
     pub(crate) fn new(setup: &Setup) -> Result<Self, SetupError> {
         let (mut states, mut inboxes, mut steps) =
             (LensSet::default(), LensSet::default(), LensSet::default());
+        let mut at_model = LensSet::default();
         let mut parts = Parts::default();
         for (position, name) in setup.lenses.iter().enumerate() {
             let position = position as u8;
@@ -38,15 +52,35 @@ impl OmnipaxosJudge {
                 "delivery@impl" => steps.push(position, Box::new(Delivery)),
                 "message@impl" => steps.push(position, Box::new(Detail::Message)),
                 "detailed@impl" => steps.push(position, Box::new(Detail::Detailed)),
+                "pairs@model" => at_model.push(position, Box::new(Pairs)),
+                "delivery@model" => at_model.push(position, Box::new(Delivery)),
+                "message@model" => at_model.push(position, Box::new(Detail::Message)),
+                "detailed@model" => at_model.push(position, Box::new(Detail::Detailed)),
                 _ => return Err(SetupError(format!("omnipaxos has no lens `{name}`"))),
             }
             parts.waiting |= name == "waiting@impl";
             parts.deliveries |= name == "delivery@impl";
             parts.contents |= name == "message@impl" || name == "detailed@impl";
         }
-        let decided = DecidedLogs::default();
-        let reads_input = parts.deliveries;
-        Ok(Self { decided, projection: Projection::new(parts), states, inboxes, steps, reads_input })
+        let model = mapping::model(setup);
+        if model.is_none() && !at_model.is_empty() {
+            return Err(SetupError("this release of omnipaxos has no model, and no lens at it".to_owned()));
+        }
+        Ok(Self {
+            decided: DecidedLogs::default(),
+            follower: model.map(|model| Follower::new(model, Steps::new(setup), at_model)),
+            reads_input: parts.deliveries,
+            projection: Projection::new(parts),
+            states,
+            inboxes,
+            steps,
+        })
+    }
+
+    /// Another model to follow, such as a wrong one.
+    #[cfg(test)]
+    pub(crate) fn set_follower(&mut self, follower: Follower<Omnipaxos, Steps>) {
+        self.follower = Some(follower);
     }
 
     fn keys(&self, states: u64, inboxes: u64, report: &mut Report) {
@@ -69,6 +103,9 @@ impl Judge<Omnipaxos> for OmnipaxosJudge {
             self.projection.reset(seen);
             self.keys(seen.touched, seen.touched, report);
         }
+        if let Some(follower) = &mut self.follower {
+            follower.reset(seen, report);
+        }
     }
 
     fn after(&mut self, seen: &Seen<'_, Omnipaxos>, report: &mut Report) {
@@ -79,9 +116,22 @@ impl Judge<Omnipaxos> for OmnipaxosJudge {
             let (states, inboxes) = self.projection.update(seen);
             self.keys(states, inboxes, report);
         }
+        if let Some(follower) = &mut self.follower {
+            follower.after(seen, report);
+        }
     }
 
     fn reads_input(&self) -> bool {
         self.reads_input
+    }
+
+    fn tally(&self) -> Tally {
+        self.follower.as_ref().map_or_else(Tally::default, Follower::tally)
+    }
+
+    fn model_fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
+        if let Some(follower) = &self.follower {
+            follower.fields(visit);
+        }
     }
 }

@@ -5,6 +5,10 @@
 //! quorums. The crate's documentation does not say whether links keep the order of messages, so the default
 //! contract lets them reorder; the protocol's paper assumes that they do not: run with `fifo` for that.
 //!
+//! The model [`sequence_paxos`](misrule_models::sequence_paxos) follows every step, with no deviation, under every
+//! setting and contract. Over links that lose order its properties break at the step where an oracle fails: the
+//! protocol does not survive such links. Releases before 0.2.3 have no model.
+//!
 //! ```
 //! use misrule_world::{Choice, Report, Settings, Setup, Watch};
 //!
@@ -20,11 +24,13 @@
 //! ```
 
 mod compat;
+mod convert;
 mod decided;
 mod image;
 mod judge;
 #[cfg(feature = "since-0-2-3")]
 mod logger;
+mod mapping;
 mod message;
 mod projection;
 mod record;

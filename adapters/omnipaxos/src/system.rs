@@ -22,8 +22,8 @@ const BUFFER_SIZE: usize = 64;
 /// The timer that drives elections, resending and flushing.
 const TICK: u8 = 0;
 
-const APPEND: u8 = 0;
-const RECONNECTED: u8 = 1;
+pub(crate) const APPEND: u8 = 0;
+pub(crate) const RECONNECTED: u8 = 1;
 
 /// An entry of the log.
 #[derive(Clone, Entry)]
@@ -220,6 +220,7 @@ impl System for Omnipaxos {
         }
         out.role = node.role;
         out.tick = node.tick;
+        out.accepting = compat::accepting(&node.paxos);
     }
 
     fn kind(&self, message: &Self::Message) -> u8 {
@@ -233,6 +234,7 @@ pub struct View {
     image: SharedImage,
     role: Role,
     tick: u16,
+    accepting: bool,
 }
 
 impl View {
@@ -244,6 +246,12 @@ impl View {
     /// Ticks since the start, modulo the period of the clocks behind them.
     pub fn tick(&self) -> u16 {
         self.tick
+    }
+
+    /// Whether the server says that its promised leader's log is in force: the accept phase. False where the
+    /// release does not tell.
+    pub fn is_accepting(&self) -> bool {
+        self.accepting
     }
 
     /// What the server keeps on its disk.

@@ -162,3 +162,67 @@ impl Archive {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Archive, Met};
+    use crate::way::Way;
+    use misrule_world::{Choice, Key, Rng};
+
+    fn key(code: u64) -> Key {
+        Key { lens: 0, facet: 0, code }
+    }
+
+    fn way(length: usize) -> Way {
+        Way::new(&vec![Choice::Restart { node: 0 }; length])
+    }
+
+    #[test]
+    fn a_clearly_shorter_way_replaces_and_orphans_its_owner() {
+        let mut archive = Archive::new(1);
+        archive.start_run();
+        assert_eq!(archive.meet(key(1), 100), Met::New(0));
+        assert_eq!(archive.meet(key(1), 50), Met::Known, "one run claims a cell once");
+        assert_eq!(archive.settle(0, way(100), 7), None);
+        archive.start_run();
+        assert_eq!(archive.meet(key(1), 95), Met::Known, "not clearly shorter");
+        assert_eq!(archive.meet(key(1), 80), Met::Shorter(0));
+        assert_eq!(archive.settle(0, way(80), 8), Some(7), "nothing else belongs to schedule 7");
+        assert_eq!(archive.cells()[0].depth(), 80);
+    }
+
+    #[test]
+    fn rarely_visited_cells_within_reach_are_picked() {
+        let mut archive = Archive::new(1);
+        archive.start_run();
+        for code in 0..4 {
+            archive.meet(key(code), 1);
+            archive.settle(code as u32, way(10 * (code as usize + 1)), code as usize);
+        }
+        for _ in 0..50 {
+            archive.meet(key(0), 10);
+        }
+        let mut rng = Rng::new(3);
+        for _ in 0..100 {
+            let depth = archive.pick(0, 64, 25, &mut rng).map(super::Cell::depth);
+            assert_eq!(depth, Some(20), "the other cell within reach has many visits");
+        }
+        assert!(archive.pick(0, 16, 5, &mut rng).is_none());
+    }
+
+    #[test]
+    fn five_thousand_cells_fit_into_64_megabytes() {
+        // Each run leaves a shared way in its middle and finds one cell after 1,000 new choices.
+        let mut archive = Archive::new(1);
+        let mut last = way(1_000);
+        for code in 0..5_000_u64 {
+            archive.start_run();
+            archive.meet(key(code), 1);
+            last = last.cut(last.len().min(20_000) / 2).then(&vec![Choice::Restart { node: 0 }; 1_000]);
+            archive.settle(code as u32, last.clone(), code as usize);
+        }
+        let choice = std::mem::size_of::<Choice>();
+        assert_eq!(choice, 8);
+        assert!(5_000 * 1_000 * choice + 5_000 * 256 < 64 << 20);
+    }
+}

@@ -107,16 +107,8 @@ impl Drawer {
         if total == 0 {
             return None;
         }
-        let mut at = rng.below(total);
-        let mut drawn = ChoiceKind::Deliver;
-        for (kind, weight) in table {
-            drawn = kind;
-            if at < weight {
-                break;
-            }
-            at -= weight;
-        }
-        self.choice(drawn, menu, rng)
+        // A kind may turn out to have nothing to offer, such as a cut where every link is cut already.
+        (0..DRAWS).find_map(|_| self.choice(drawn(&table, rng.below(total)), menu, rng))
     }
 
     fn choice(&mut self, kind: ChoiceKind, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
@@ -187,7 +179,7 @@ impl Drawer {
             self.pending.push(Choice::Cut { from: other, to: node });
         }
         self.pending.retain(|choice| still_applies(menu, *choice));
-        self.pending.pop().or_else(|| message(menu, rng).map(Choice::Deliver))
+        self.pending.pop()
     }
 
     /// Heals one cut, or all of them.
@@ -203,6 +195,20 @@ impl Drawer {
         self.pending.extend(cuts.map(|(at, _)| Choice::Heal { from: link(at).0, to: link(at).1 }));
         self.pending.pop()
     }
+}
+
+/// Draws until some kind has something to offer, at most so often.
+const DRAWS: u32 = 64;
+
+/// The kind at a place of the summed weights.
+fn drawn(table: &[(ChoiceKind, u32)], mut at: u32) -> ChoiceKind {
+    for (kind, weight) in table {
+        if at < *weight {
+            return *kind;
+        }
+        at -= weight;
+    }
+    ChoiceKind::Deliver
 }
 
 fn still_applies(menu: &Menu, choice: Choice) -> bool {

@@ -37,6 +37,9 @@ pub use replay::{Replay, Step, Trace, replay};
 pub use way::Way;
 pub use why::causal_cone;
 
+/// The version of LibAFL that campaigns run on, as pinned in the workspace.
+pub const LIBAFL_VERSION: &str = "0.16.1";
+
 /// An error of the engine.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {

@@ -33,10 +33,10 @@ const REACH: u32 = 32;
 fn splice_at_cell(choices: &mut Vec<Choice>, material: &Material<'_>, rng: &mut Rng) -> bool {
     let (other, other_cells) = material.other;
     let (Some(cut), Some(from)) = (any(material.cells, rng), any(other_cells, rng)) else { return false };
-    let before = choices.len();
-    choices.truncate(cut as usize);
-    choices.extend_from_slice(&other[(from as usize).min(other.len())..]);
-    before != choices.len() || from as usize != cut as usize
+    let before = choices.split_off((cut as usize).min(choices.len()));
+    let suffix = &other[(from as usize).min(other.len())..];
+    choices.extend_from_slice(suffix);
+    before != suffix
 }
 
 /// Deletes a run of choices.

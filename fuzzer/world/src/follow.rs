@@ -18,6 +18,11 @@ pub trait Mapping<S: System>: 'static {
     /// an [`Event::Ignored`].
     fn events(&mut self, seen: &Seen<'_, S>, out: &mut Vec<Event<<Self::Model as Model>::Action>>);
 
+    /// Takes back the events of the last step, for the space they hold, and leaves none.
+    fn recycle(&mut self, events: &mut Vec<Event<<Self::Model as Model>::Action>>) {
+        events.clear();
+    }
+
     /// Sets the model's state from the implementation's views, after a declared deviation.
     fn project(&self, seen: &Seen<'_, S>, state: &mut <Self::Model as Model>::State);
 
@@ -62,7 +67,7 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
             self.walk.reset();
             self.mapping.reset(seen);
             self.seen_now.fill(false);
-            self.judge(seen, report);
+            self.judge(seen, true, report);
         }
     }
 
@@ -73,7 +78,7 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
             return;
         }
         self.tally.steps_followed += 1;
-        self.events.clear();
+        self.mapping.recycle(&mut self.events);
         self.mapping.events(seen, &mut self.events);
         for at in 0..self.events.len() {
             if let Event::Deviation(name) = self.events[at] {
@@ -85,12 +90,14 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
                 return;
             }
         }
-        if self.walk.lost() {
+        let lost = self.walk.lost();
+        if lost {
             self.walk.resync(|state| self.mapping.project(seen, state));
         } else {
             self.tally.steps_walked += 1;
         }
-        self.judge(seen, report);
+        let moved = lost || self.events.iter().any(|event| matches!(event, Event::Action(_)));
+        self.judge(seen, moved, report);
     }
 
     fn told(&self, at: usize) -> String {
@@ -107,8 +114,11 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
         }
     }
 
-    fn judge(&mut self, seen: &Seen<'_, S>, report: &mut Report) {
+    /// Judges the model's state. Where it has not moved, properties are what they were.
+    fn judge(&mut self, seen: &Seen<'_, S>, moved: bool, report: &mut Report) {
         let mut difference = None;
+        // Narrowing may settle which state it is.
+        let moved = moved || self.walk.candidates().len() > 1;
         let (mapping, full) = (&self.mapping, seen.watch.conformance);
         let narrowed = self.walk.narrow(|state| {
             let found = mapping.compare(seen, state, full);
@@ -124,7 +134,8 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
         }
         let Some(state) = self.walk.state() else { return };
         let mut sometimes = 0;
-        for property in self.walk.model().properties() {
+        let properties = if moved { self.walk.model().properties() } else { &[] };
+        for property in properties {
             match property.kind {
                 Kind::Always => {
                     if !(property.holds)(self.walk.model(), state) {

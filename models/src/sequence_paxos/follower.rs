@@ -12,6 +12,7 @@ impl Turn<'_> {
         if n <= self.node.promise && !again {
             return;
         }
+        self.flush();
         self.node.follow(Phase::Prepare);
         self.node.promise = n;
         self.node.cached = self.rules.resend.then_some(theirs);
@@ -23,7 +24,7 @@ impl Turn<'_> {
         let node = &self.node;
         let at = match node.accepted_round.cmp(&theirs.accepted_round) {
             Ordering::Greater => Some(theirs.decided),
-            Ordering::Equal if node.log.len() > theirs.accepted => Some(theirs.accepted),
+            Ordering::Equal if node.accepted() > theirs.accepted => Some(theirs.accepted),
             _ => None,
         };
         let sync = at.map(|at| LogSync { at, entries: self.out.copy(self.node.log.suffix(at)) });
@@ -31,7 +32,7 @@ impl Turn<'_> {
         let message = Message::Promise {
             n: node.promise,
             accepted_round: node.accepted_round,
-            accepted: node.log.len(),
+            accepted: node.accepted(),
             decided: node.decided,
             sync,
         };
@@ -62,7 +63,7 @@ impl Turn<'_> {
         self.marks.recovered |= self.marks.recovering & (1 << self.me) != 0;
         self.marks.recovering &= !(1 << self.me);
         self.forward_buffered();
-        self.send(from, Message::Accepted { n, accepted: self.node.log.len() });
+        self.send(from, Message::Accepted { n, accepted: self.node.accepted() });
         Ok(())
     }
 
@@ -77,11 +78,21 @@ impl Turn<'_> {
         {
             return;
         }
-        self.node.log.extend(entries);
+        self.node.batch.extend_from_slice(entries);
+        let full = self.node.batch.len() >= self.rules.batch.max(1) as usize;
+        if full {
+            self.flush();
+        }
         let beyond = self.rules.decided_in_accept && self.learn(decided);
-        if !entries.is_empty() || beyond {
+        if full || beyond {
             self.reply_accepted(n);
         }
+    }
+
+    /// Stores less than a batch, because of time.
+    pub(super) fn flush_follower(&mut self) {
+        self.flush();
+        self.reply_accepted(self.node.promise);
     }
 
     pub(super) fn handle_decide(&mut self, n: Ballot, sequence: Sequence, decided: u32) {
@@ -94,11 +105,16 @@ impl Turn<'_> {
         }
     }
 
-    /// Raises the decided index; says whether it was capped by the log, which the crate answers with an
-    /// `Accepted`. The paper has no such cap: `decided-within-log` shows where it would matter.
+    /// Raises the decided index; says whether it was beyond the log, which makes the crate store what it has
+    /// collected, answer with an `Accepted`, and cap the index by the log. The paper has no such cap:
+    /// `decided-within-log` shows where it would matter.
     fn learn(&mut self, decided: u32) -> bool {
-        let length = self.node.log.len();
+        let length = self.node.accepted();
         let beyond = self.rules.decided_in_accept && decided > length && decided > self.node.decided;
+        if beyond {
+            self.flush();
+        }
+        let length = self.node.accepted();
         let decided = if self.rules.decided_in_accept { decided.min(length) } else { decided };
         self.node.decided = self.node.decided.max(decided);
         beyond
@@ -106,7 +122,7 @@ impl Turn<'_> {
 
     fn reply_accepted(&mut self, n: Ballot) {
         if let Some(leader) = n.owner() {
-            self.send(leader, Message::Accepted { n, accepted: self.node.log.len() });
+            self.send(leader, Message::Accepted { n, accepted: self.node.accepted() });
         }
     }
 

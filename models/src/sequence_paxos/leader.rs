@@ -16,6 +16,7 @@ impl Turn<'_> {
             }
             return;
         }
+        self.flush();
         self.node.follow(Phase::Prepare);
         self.node.role = Role::Leader;
         self.node.promise = ballot;
@@ -30,7 +31,7 @@ impl Turn<'_> {
     fn own(&self) -> PromiseMeta {
         PromiseMeta {
             accepted_round: self.node.accepted_round,
-            accepted: self.node.log.len(),
+            accepted: self.node.accepted(),
             decided: self.node.decided,
         }
     }
@@ -98,7 +99,7 @@ impl Turn<'_> {
         node.buffered.clear();
         node.accepted_round = node.promise;
         node.phase = Phase::Accept;
-        node.leading.accepted[usize::from(self.me)] = node.log.len();
+        node.leading.accepted[usize::from(self.me)] = node.accepted();
         for peer in 0..self.nodes() {
             if let Some(meta) = self.promised(peer) {
                 self.send_accept_sync(peer, meta);
@@ -154,31 +155,39 @@ impl Turn<'_> {
         self.send(to, Message::Decide { n: self.node.promise, sequence, decided: self.node.decided });
     }
 
-    /// Appends entries and sends them to all that have promised.
+    /// Collects entries until they make a batch.
     pub(super) fn accept_entries(&mut self, entries: &[u32]) {
-        if entries.is_empty() {
-            return;
+        self.node.batch.extend_from_slice(entries);
+        if self.node.batch.len() >= self.rules.batch.max(1) as usize {
+            self.flush_leader();
         }
-        self.node.log.extend(entries);
-        self.node.leading.accepted[usize::from(self.me)] = self.node.log.len();
+    }
+
+    /// Appends what is collected and sends it to all that have promised.
+    pub(super) fn flush_leader(&mut self) {
+        let mut entries = std::mem::take(&mut self.node.batch);
+        self.node.log.extend(&entries);
+        self.node.leading.accepted[usize::from(self.me)] = self.node.accepted();
         for peer in 0..self.nodes() {
             if self.promised(peer).is_some() {
                 let message = Message::AcceptDecide {
                     n: self.node.promise,
                     sequence: self.next_sequence(peer),
                     decided: self.decided_to_send(),
-                    entries: self.out.copy(entries),
+                    entries: self.out.copy(&entries),
                 };
                 self.send(peer, message);
             }
         }
+        entries.clear();
+        self.node.batch = entries;
     }
 
     pub(super) fn handle_accepted(&mut self, from: NodeId, n: Ballot, accepted: u32) -> Result<(), Refusal> {
         if n != self.node.promise || !self.node.is(Role::Leader, Phase::Accept) {
             return Ok(());
         }
-        if self.strict && accepted > self.node.log.len() {
+        if self.strict && accepted > self.node.accepted() {
             return Err(Refusal("more is accepted than the leader has"));
         }
         self.node.leading.accepted[usize::from(from)] = accepted;

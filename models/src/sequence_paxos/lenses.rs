@@ -65,6 +65,8 @@ impl Whole for State {
                 node.sequence.hash(hasher);
                 node.cached.hash(hasher);
                 node.buffered.hash(hasher);
+                node.batch.hash(hasher);
+                hasher.write_u32(node.hole);
                 node.leading.hash(hasher);
             }
         }

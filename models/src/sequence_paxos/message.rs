@@ -212,7 +212,7 @@ impl Message {
     }
 
     /// Gives up the message for the space of its entries.
-    fn into_entries(self) -> Option<Vec<u32>> {
+    pub fn into_entries(self) -> Option<Vec<u32>> {
         match self {
             Self::Promise { sync: Some(sync), .. } | Self::AcceptSync { sync, .. } => Some(sync.entries),
             Self::AcceptDecide { entries, .. } | Self::ProposalForward { entries } => Some(entries),

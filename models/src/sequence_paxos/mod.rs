@@ -20,7 +20,8 @@
 //! and the protocol is *not* safe there: an old `AcceptSync` truncates what was accepted since. The always
 //! properties hold under `Fifo` and show the damage under `Tracked`; both are tests.
 //! [`Network::Open`] keeps no messages, for following an implementation: a delivery carries its contents, and
-//! whoever follows compares [`State::sent`] with what the implementation sent.
+//! whoever follows compares [`State::sent`] with what the implementation sent. It refuses what no correct sender
+//! can have sent over links that keep order; [`SequencePaxos::over_unordered_links`] takes that too.
 //!
 //! # Rules beyond the paper
 //!
@@ -32,6 +33,8 @@
 //! | [`not_accepted`](Rules::not_accepted) | a message of a lower ballot is answered with `NotAccepted`, one of a higher ballot without `Prepare` with `PrepareReq` | both are dropped |
 //! | [`forwarding`](Rules::forwarding) | a follower forwards proposals or keeps them until there is a leader | only a leader takes proposals |
 //! | [`same_round_sync`](Rules::same_round_sync) | a follower that accepted in the leader's own round is synchronised from the end of its log | from its decided index |
+//! | [`batch`](Rules::batch) | so many entries are collected before they are stored, sent and acknowledged; [`Action::Tick`] flushes fewer | each is stored at once |
+//! | [`counted_accepted`](Rules::counted_accepted) | the accepted index is counted beside the log, and after a synchronisation beyond the log's end stands above its length; with ordered links there is none | it is the length of the log |
 //! | [`guarded_prepare_req`](Rules::guarded_prepare_req) | `PrepareReq` carries the sender's promise; a leader answers if it is not above its own, and forgets the sender's promise | always answered, nothing forgotten |
 //!
 //! In both: a `Prepare` of the promised ballot itself is answered only while recovering, and a late promise of
@@ -43,8 +46,8 @@
 //! - The election itself (heartbeats, connectivity, priorities): any own ballot above the promise may be
 //!   elected. A ballot is (n, pid); a custom priority between the two is not modelled.
 //! - Trimming, snapshots, reconfiguration and stop signs.
-//! - Batching: the crate's `batch_size` is taken to be 1, and a step to be followed by taking its outgoing
-//!   messages, so that messages of different steps are never merged.
+//! - Merged messages: a step is taken to be followed by taking its outgoing messages, so that messages of
+//!   different steps are never merged.
 //! - Flexible quorums: majorities only.
 //! - The moments between two writes of one handler: a crash falls between actions. A restart always finds a
 //!   promise on disk, if only the zero ballot that the first start writes.
@@ -97,6 +100,10 @@ pub struct Rules {
     pub same_round_sync: bool,
     /// `PrepareReq` carries a ballot and resets the promise.
     pub guarded_prepare_req: bool,
+    /// The accepted index is counted beside the log.
+    pub counted_accepted: bool,
+    /// How many entries are collected before they are stored.
+    pub batch: u32,
 }
 
 impl Rules {
@@ -110,10 +117,12 @@ impl Rules {
             forwarding: false,
             same_round_sync: false,
             guarded_prepare_req: false,
+            counted_accepted: false,
+            batch: 1,
         }
     }
 
-    /// Everything that omnipaxos 0.2.4 does.
+    /// Everything that omnipaxos 0.2.4 does, with its default of no batching.
     pub const fn crate_0_2() -> Self {
         Self {
             decided_in_accept: true,
@@ -123,6 +132,8 @@ impl Rules {
             forwarding: true,
             same_round_sync: true,
             guarded_prepare_req: true,
+            counted_accepted: true,
+            batch: 1,
         }
     }
 }
@@ -145,6 +156,9 @@ pub struct SequencePaxos {
     rules: Rules,
     network: Network,
     bounds: Bounds,
+    /// Whether to refuse what no correct sender can have sent over links that keep order. A bounded network
+    /// takes it as the paper says, so that the properties show where it leads.
+    strict: bool,
 }
 
 impl SequencePaxos {
@@ -155,7 +169,7 @@ impl SequencePaxos {
     pub fn bounded(nodes: NodeId, rules: Rules, network: Network, bounds: Bounds) -> Self {
         assert!((1..=64).contains(&nodes), "a cluster has 1 to 64 nodes");
         assert!(network != Network::Open, "an open network has no bounds");
-        Self { nodes, rules, network, bounds }
+        Self { nodes, rules, network, bounds, strict: false }
     }
 
     /// A model that follows an implementation.
@@ -165,7 +179,15 @@ impl SequencePaxos {
     pub fn open(nodes: NodeId, rules: Rules) -> Self {
         assert!((1..=64).contains(&nodes), "a cluster has 1 to 64 nodes");
         let bounds = Bounds { ballot_max: 0, entries_max: 0, faults_max: 0 };
-        Self { nodes, rules, network: Network::Open, bounds }
+        Self { nodes, rules, network: Network::Open, bounds, strict: true }
+    }
+
+    /// The same model, to follow an implementation over links that lose order or repeat messages. The paper
+    /// excludes them. Whatever arrives is handled as the rules say, and `decided-needs-accept-quorum` is not
+    /// judged: it breaks steps before anyone could tell from outside, and here that is known.
+    #[must_use]
+    pub fn over_unordered_links(self) -> Self {
+        Self { strict: false, ..self }
     }
 
     /// The rules in force.
@@ -204,6 +226,17 @@ pub enum Action {
     Resend {
         /// Whose timer.
         node: NodeId,
+    },
+    /// What the crate does in one tick, in this order; for following, exploring has the parts.
+    Tick {
+        /// Whose tick.
+        node: NodeId,
+        /// An election told to the node, as in [`Elect`](Self::Elect).
+        elected: Option<Ballot>,
+        /// Whether the resend timer fires, as in [`Resend`](Self::Resend).
+        resend: bool,
+        /// Whether the flush timer fires: what is collected is stored, even where it is less than a batch.
+        flush: bool,
     },
     /// `node` is told that its connection to `peer` was lost and is back.
     Reconnected {

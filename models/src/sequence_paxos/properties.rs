@@ -1,7 +1,7 @@
 //! What must always hold and what should be seen sometimes. Each costs one pass over the nodes.
 
-use super::SequencePaxos;
 use super::state::{NodeState, Phase, Role, State};
+use super::{Network, SequencePaxos};
 use crate::{Kind, Property};
 
 pub(super) const PROPERTIES: &[Property<SequencePaxos>] = &[
@@ -9,6 +9,7 @@ pub(super) const PROPERTIES: &[Property<SequencePaxos>] = &[
     Property { name: "decided-within-log", kind: Kind::Always, holds: decided_within_log },
     Property { name: "one-leader-per-ballot", kind: Kind::Always, holds: one_leader_per_ballot },
     Property { name: "decided-needs-accept-quorum", kind: Kind::Always, holds: decided_needs_accept_quorum },
+    Property { name: "decided-entries-stay", kind: Kind::Always, holds: decided_entries_stay },
     Property { name: "leader-elected", kind: Kind::Sometimes, holds: leader_elected },
     Property { name: "entry-decided", kind: Kind::Sometimes, holds: entry_decided },
     Property { name: "conflicting-suffix-truncated", kind: Kind::Sometimes, holds: suffix_truncated },
@@ -42,13 +43,22 @@ fn one_leader_per_ballot(_: &SequencePaxos, state: &State) -> bool {
 
 /// A majority has accepted what any node knows to be decided. Logs are durable and a later round keeps what was
 /// chosen, so this holds in every state and not only when the decision falls.
-fn decided_needs_accept_quorum(_: &SequencePaxos, state: &State) -> bool {
+/// Over unordered links it is not judged: see [`SequencePaxos::over_unordered_links`].
+fn decided_needs_accept_quorum(model: &SequencePaxos, state: &State) -> bool {
+    if model.network == Network::Open && !model.strict {
+        return true;
+    }
     furthest(state).is_none_or(|longest| {
         let decided = longest.decided.min(longest.log.len());
         let hash = longest.log.prefix_hash(decided);
         let holds = |node: &&NodeState| node.log.len() >= decided && node.log.prefix_hash(decided) == hash;
         state.nodes.iter().filter(holds).count() > state.nodes.len() / 2
     })
+}
+
+/// The same for one node over time, where no other has decided the entry.
+fn decided_entries_stay(_: &SequencePaxos, state: &State) -> bool {
+    !state.marks.rewritten
 }
 
 fn leader_elected(_: &SequencePaxos, state: &State) -> bool {

@@ -139,6 +139,11 @@ pub struct NodeState {
     pub cached: Option<PromiseMeta>,
     /// Volatile: proposals that wait for a leader.
     pub buffered: Vec<u32>,
+    /// Volatile: accepted entries that do not make a batch yet.
+    pub batch: Vec<u32>,
+    /// Volatile: by how much the node believes its log to be longer than it is, after entries that would leave
+    /// a hole; only with [`Rules::counted_accepted`](super::Rules::counted_accepted).
+    pub hole: u32,
     /// Volatile: what it knows as a leader.
     pub leading: Leading,
 }
@@ -147,6 +152,11 @@ impl NodeState {
     /// Whether it is in this role and phase.
     pub fn is(&self, role: Role, phase: Phase) -> bool {
         self.role == role && self.phase == phase
+    }
+
+    /// The accepted index: the length of the log, as far as the node knows.
+    pub fn accepted(&self) -> u32 {
+        self.log.len() + self.hole
     }
 
     /// Becomes a follower in `phase`; forgets what only a leader or the old session needs.
@@ -178,6 +188,8 @@ impl Clone for NodeState {
         self.sequence = source.sequence;
         self.cached = source.cached;
         self.buffered.clone_from(&source.buffered);
+        self.batch.clone_from(&source.batch);
+        self.hole = source.hole;
         self.leading.clone_from(&source.leading);
     }
 }
@@ -201,13 +213,16 @@ pub struct Projection<'a> {
     pub phase: Phase,
 }
 
-/// Things that happened on the way to a state, for `sometimes` properties; not part of the state's identity.
+/// Things that happened on the way to a state, for properties of ways; not part of the state's identity, so that
+/// exploring sees them on the first way to a state only.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks {
     /// Nodes that have restarted or lost their leader and not yet accepted again.
     pub(super) recovering: u64,
     pub(super) recovered: bool,
     pub(super) truncated: bool,
+    /// A node has changed what it knew to be decided.
+    pub(super) rewritten: bool,
 }
 
 /// The whole cluster. Equality and hash take in the nodes, the messages of a bounded network and the budgets;
@@ -303,6 +318,8 @@ impl State {
         ours.sequence = Sequence::default();
         ours.cached = None;
         ours.buffered.clear();
+        ours.batch.clear();
+        ours.hole = 0;
         ours.leading.clear();
         if seen.role == Role::Leader {
             let accepted = ours.log.len();
@@ -370,6 +387,9 @@ impl Fields for State {
             field("decided", &node.decided);
             field("log", &format_args!("{:?}", node.log.entries()));
             field("buffered", &format_args!("{:?}", node.buffered));
+            if !node.batch.is_empty() {
+                field("batch", &format_args!("{:?}", node.batch));
+            }
             field("sequence", &format_args!("{}/{}", node.sequence.session, node.sequence.counter));
             if node.role == Role::Leader {
                 field("promises", &format_args!("{:?}", node.leading.promises));

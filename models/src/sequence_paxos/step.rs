@@ -9,8 +9,7 @@ use crate::{NodeId, Refusal, relation};
 /// One node while it handles one action.
 pub(super) struct Turn<'a> {
     pub(super) rules: Rules,
-    /// Whether to refuse what no correct sender can have sent. A bounded network takes it as the paper says,
-    /// so that the properties show where it leads.
+    /// See [`SequencePaxos`].
     pub(super) strict: bool,
     pub(super) me: NodeId,
     pub(super) node: &'a mut NodeState,
@@ -42,9 +41,19 @@ impl Turn<'_> {
     /// Replaces the log from `at` on.
     pub(super) fn sync_log(&mut self, at: u32, entries: &[u32]) {
         let log = &mut self.node.log;
+        self.node.hole = if self.rules.counted_accepted { at.saturating_sub(log.len()) } else { 0 };
         self.marks.truncated |= log.changed_below(log.len(), at, entries);
+        let decided = self.node.decided;
+        self.marks.rewritten |= decided <= log.len() && log.changed_below(decided, at, entries);
         log.truncate(at);
         log.extend(entries);
+    }
+
+    /// Stores what is collected.
+    pub(super) fn flush(&mut self) {
+        let node = &mut *self.node;
+        node.log.extend(&node.batch);
+        node.batch.clear();
     }
 
     /// Whether a correct leader or follower can have sent these entries.
@@ -95,8 +104,26 @@ impl Turn<'_> {
         }
     }
 
+    fn tick(&mut self, elected: Option<Ballot>, resend: bool, flush: bool) {
+        if let Some(ballot) = elected {
+            self.elect(ballot);
+        }
+        if resend {
+            self.resend();
+        }
+        if flush && !self.node.batch.is_empty() {
+            match (self.node.role, self.node.phase) {
+                (Role::Leader, Phase::Accept) => self.flush_leader(),
+                (Role::Follower, Phase::Accept) => self.flush_follower(),
+                _ => {}
+            }
+        }
+    }
+
     fn crash(&mut self) {
         self.node.follow(Phase::None);
+        self.node.batch.clear();
+        self.node.hole = 0;
         self.node.up = false;
         self.node.buffered.clear();
     }
@@ -118,6 +145,7 @@ impl SequencePaxos {
             Action::Elect { node, .. }
             | Action::Append { node, .. }
             | Action::Resend { node }
+            | Action::Tick { node, .. }
             | Action::Crash { node }
             | Action::Restart { node } => (node, node),
         };
@@ -135,6 +163,7 @@ impl SequencePaxos {
             Action::Deliver { ref message, .. } => turn.deliver(peer, message)?,
             Action::Append { entry, .. } => turn.propose(&[entry]),
             Action::Resend { .. } => turn.resend(),
+            Action::Tick { elected, resend, flush, .. } => turn.tick(elected, resend, flush),
             Action::Reconnected { .. } => turn.reconnected(peer),
             Action::Crash { .. } => turn.crash(),
             Action::Restart { .. } => turn.restart(),
@@ -152,7 +181,7 @@ impl SequencePaxos {
     fn turn<'a>(&self, state: &'a mut State, me: NodeId) -> Turn<'a> {
         Turn {
             rules: self.rules,
-            strict: self.network == Network::Open,
+            strict: self.strict,
             me,
             node: &mut state.nodes[usize::from(me)],
             out: &mut state.out,
@@ -175,7 +204,9 @@ impl SequencePaxos {
                 };
             }
             _ if !subject.up => return Err(Refusal("the node is down")),
-            Action::Elect { ballot, .. } if ballot <= subject.promise => {
+            Action::Elect { ballot, .. } | Action::Tick { elected: Some(ballot), .. }
+                if ballot <= subject.promise =>
+            {
                 return Err(Refusal("the ballot is not above the promise"));
             }
             Action::Append { .. } if subject.role == Role::Follower && !self.rules.forwarding => {
@@ -184,7 +215,9 @@ impl SequencePaxos {
             Action::Append { entry, .. } if self.network != Network::Open && entry != state.proposed + 1 => {
                 return Err(Refusal("the entry is not the next one"));
             }
-            Action::Resend { .. } if !self.rules.resend => return Err(Refusal("there is no resend timer")),
+            Action::Resend { .. } | Action::Tick { resend: true, .. } if !self.rules.resend => {
+                return Err(Refusal("there is no resend timer"));
+            }
             Action::Deliver { from, to, ref message } if !state.traffic.can_arrive(from, to, message) => {
                 return Err(Refusal("the message cannot arrive"));
             }
@@ -279,7 +312,11 @@ fn account(state: &mut State, action: &Action) {
     match *action {
         Action::Deliver { from, to, .. } => state.traffic.arrived(from, to),
         Action::Append { .. } => state.proposed += 1,
-        Action::Crash { .. } | Action::Cut { .. } | Action::Reconnected { .. } | Action::Resend { .. } => {
+        Action::Crash { .. }
+        | Action::Cut { .. }
+        | Action::Reconnected { .. }
+        | Action::Resend { .. }
+        | Action::Tick { .. } => {
             state.faults += 1;
         }
         Action::Elect { .. } | Action::Restart { .. } => {}

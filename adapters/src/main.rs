@@ -1,0 +1,10 @@
+//! The binary `misrule`: registers the targets of this repository, and does nothing else.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut targets = misrule_canary::targets();
+    targets.push(misrule_omnipaxos::omnipaxos());
+    targets.push(misrule_two_phase_commit::two_phase_commit());
+    misrule::main(targets)
+}

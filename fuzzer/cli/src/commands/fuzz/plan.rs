@@ -1,0 +1,156 @@
+//! What a campaign is to do, everything resolved.
+
+use super::Arguments;
+use crate::build;
+use crate::clock;
+use crate::exit::Error;
+use crate::findings::pretty;
+use crate::folder::{Folder, write};
+use crate::resolve;
+use crate::session::Session;
+use misrule_engine::{Conformance, LIBAFL_VERSION, Options};
+use misrule_world::{Setup, Target, mix};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// What a campaign is to do.
+pub(super) struct Plan<'a> {
+    pub(super) target: &'a Target,
+    pub(super) setup: Setup,
+    pub(super) options: Options,
+    strict: bool,
+    started: String,
+}
+
+impl<'a> Plan<'a> {
+    /// Resolves what was asked for; nothing is written.
+    pub(super) fn resolve(arguments: &Arguments, session: &Session<'a>) -> Result<Self, Error> {
+        let target = match (&arguments.target, session.targets) {
+            (Some(name), _) => session.target(name)?,
+            (None, [only]) => only,
+            (None, all) => {
+                let names: Vec<&str> = all.iter().map(|target| target.name).collect();
+                return Err(Error::Usage(format!("which target? There are: {}", names.join(", "))));
+            }
+        };
+        let settings = resolve::settings(target, &arguments.set)?;
+        let contract = resolve::contract(target, arguments.contract.as_deref())?;
+        let guidance = resolve::guidance(target, arguments.guidance.as_deref())?;
+        let lenses = resolve::lenses(target, arguments.lens.as_deref(), guidance, contract)?;
+        let now = clock::since_1970();
+        let drawn = || mix(now.as_nanos() as u64 ^ u64::from(std::process::id())) >> 32;
+        let options = Options {
+            seed: arguments.seed.unwrap_or_else(drawn),
+            guidance: guidance.to_owned(),
+            faults: resolve::faults(&arguments.faults)?,
+            stop_after_executions: arguments.executions,
+            stop_after_steps: arguments.steps,
+            stop_after_time: arguments.time,
+            stop_after_findings: arguments.stop_after,
+            steps_max: arguments.steps_max,
+            conformance: match arguments.conformance.as_str() {
+                "always" => Conformance::Always,
+                "off" => Conformance::Off,
+                _ => Conformance::Sampled,
+            },
+            ..Options::default()
+        };
+        let setup = Setup { settings, contract, lenses };
+        Ok(Self { target, setup, options, strict: arguments.strict, started: clock::utc(now) })
+    }
+
+    /// When the model's state is compared.
+    pub(super) fn conformance(&self) -> &'static str {
+        match self.options.conformance {
+            Conformance::Always => "always",
+            Conformance::Sampled => "sampled",
+            Conformance::Off => "off",
+        }
+    }
+
+    /// The settings as a JSON object.
+    pub(super) fn settings(&self) -> Value {
+        let settings = self.setup.settings.iter();
+        Value::Object(settings.map(|(name, value)| (name.to_owned(), value.into())).collect::<Map<_, _>>())
+    }
+
+    fn budget(&self) -> String {
+        let options = &self.options;
+        let parts: Vec<String> = [
+            options.stop_after_executions.map(|n| format!("{n} executions")),
+            options.stop_after_steps.map(|n| format!("{n} steps")),
+            options.stop_after_time.map(|time| format!("{} s", time.as_secs_f64())),
+            (options.stop_after_findings > 0)
+                .then(|| format!("{} new finding(s)", options.stop_after_findings)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if parts.is_empty() { "until Ctrl-C".to_owned() } else { format!("{}, or Ctrl-C", parts.join(", ")) }
+    }
+
+    /// Seed and every resolved option, printed before anything runs.
+    pub(super) fn in_words(&self, folder: &Folder, corpus: usize) -> String {
+        let mut out = String::new();
+        let settings: Vec<String> =
+            self.setup.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
+        let _ = writeln!(out, "misrule {}", *build::LONG);
+        for (name, value) in [
+            ("seed", self.options.seed.to_string()),
+            ("target", format!("{} {}", self.target.name, self.target.version)),
+            ("settings", or_none(settings.join(" "))),
+            ("contract", self.setup.contract.to_string()),
+            ("faults", self.options.faults.name().to_owned()),
+            ("guidance", self.options.guidance.clone()),
+            ("lens", or_none(self.setup.lenses.join(","))),
+            ("conformance", self.conformance().to_owned()),
+            ("steps_max", self.options.steps_max.to_string()),
+            ("stop_after", self.budget()),
+            ("corpus", format!("{corpus} schedules")),
+            ("run", folder.shown.display().to_string()),
+        ] {
+            let _ = writeln!(out, "{name:<11} {value}");
+        }
+        let options = &self.options;
+        let bounded = options.stop_after_executions.is_some()
+            || options.stop_after_steps.is_some()
+            || options.stop_after_time.is_some();
+        if !bounded {
+            let until = if options.stop_after_findings > 0 { "a finding or Ctrl-C" } else { "Ctrl-C" };
+            let _ = writeln!(out, "no budget was given: runs until {until}");
+        }
+        out.push('\n');
+        out
+    }
+
+    /// Writes `manifest.json`: at the start without a verdict, at the end with one.
+    pub(super) fn write_manifest(&self, folder: &Folder, verdict: Option<&str>) -> Result<(), Error> {
+        let options = &self.options;
+        let manifest = json!({
+            "format": 1,
+            "misrule": env!("CARGO_PKG_VERSION"),
+            "commit": build::COMMIT,
+            "libafl": LIBAFL_VERSION,
+            "target": self.target.name,
+            "target_version": self.target.version,
+            "seed": options.seed,
+            "guidance": options.guidance,
+            "lens": self.setup.lenses,
+            "contract": self.setup.contract.to_string(),
+            "faults": options.faults.name(),
+            "settings": self.settings(),
+            "conformance": self.conformance(),
+            "strict": self.strict,
+            "stop_after_executions": options.stop_after_executions,
+            "stop_after_steps": options.stop_after_steps,
+            "stop_after_seconds": options.stop_after_time.map(|time| time.as_secs_f64()),
+            "stop_after_findings": options.stop_after_findings,
+            "steps_max": options.steps_max,
+            "start": self.started,
+            "end": verdict.map(|_| clock::utc(clock::since_1970())),
+            "verdict": verdict,
+        });
+        write(&folder.path.join("manifest.json"), &pretty(&manifest))
+    }
+}

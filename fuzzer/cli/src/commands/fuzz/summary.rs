@@ -1,0 +1,209 @@
+//! What a campaign counted, in words and as JSON.
+
+use super::plan::Plan;
+use crate::build;
+use crate::commands::word;
+use crate::folder::Folder;
+use misrule_engine::{Outcome, Summary};
+use misrule_models::Outcome as Event;
+use misrule_report::terminal::grouped;
+use misrule_world::{ChoiceKind, FaultCount};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// Campaigns of fewer steps are too short to say that something was never seen.
+const STEPS_TO_TELL: u64 = 1_000_000;
+
+/// A campaign that has ended.
+pub(super) struct Done<'a> {
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) folder: &'a Folder,
+    pub(super) outcome: &'a Outcome,
+    pub(super) seconds: f64,
+    pub(super) verdict: &'a str,
+}
+
+/// What a long campaign should have seen and has not.
+pub(super) fn problems(summary: &Summary) -> Vec<String> {
+    let mut problems = Vec::new();
+    if summary.steps < STEPS_TO_TELL {
+        return problems;
+    }
+    let steps = grouped(summary.steps);
+    if summary.tally.steps_followed > 0 {
+        for (name, executions) in &summary.tally.sometimes {
+            if *executions == 0 {
+                problems.push(format!("the `sometimes` property `{name}` was never seen in {steps} steps"));
+            }
+        }
+    } else if !summary.tally.sometimes.is_empty() {
+        problems.push("no `sometimes` property could be seen: the model was never on".to_owned());
+    }
+    for (kind, count) in faults(summary) {
+        if count.drawn > 0 && count.applied == 0 {
+            let word = kind.word();
+            problems
+                .push(format!("the fault `{word}` was drawn {} times and never had an effect", count.drawn));
+        }
+    }
+    problems
+}
+
+fn faults(summary: &Summary) -> impl Iterator<Item = (ChoiceKind, FaultCount)> {
+    ChoiceKind::ALL
+        .iter()
+        .filter(|(kind, _)| kind.is_fault())
+        .map(|(kind, _)| (*kind, summary.choices[*kind as usize]))
+}
+
+/// The share of followed steps that the model walked; none where it followed no step.
+fn walked_share(summary: &Summary) -> Option<f64> {
+    let tally = &summary.tally;
+    (tally.steps_followed > 0).then(|| ratio(tally.steps_walked, tally.steps_followed))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share for people")]
+fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole as f64
+}
+
+impl Done<'_> {
+    /// The object of `--json`.
+    pub(super) fn as_json(&self, findings: &[Value], problems: &[String]) -> Value {
+        let (plan, summary) = (self.plan, &self.outcome.summary);
+        let tally = &summary.tally;
+        let mut events: Map<String, Value> = Event::ALL
+            .iter()
+            .map(|(outcome, name)| ((*name).to_owned(), tally.events.count(*outcome).into()))
+            .collect();
+        let deviations: Map<String, Value> =
+            tally.deviations.iter().map(|(name, count)| ((*name).to_owned(), (*count).into())).collect();
+        events.insert("walked_share".to_owned(), json!(walked_share(summary)));
+        events.insert("steps_followed".to_owned(), tally.steps_followed.into());
+        events.insert("steps_walked".to_owned(), tally.steps_walked.into());
+        events.insert("deviations".to_owned(), deviations.into());
+        let faults: Vec<Value> = faults(summary)
+            .map(|(kind, c)| json!({ "kind": kind.word(), "drawn": c.drawn, "applied": c.applied }))
+            .collect();
+        let sometimes: Vec<Value> = tally
+            .sometimes
+            .iter()
+            .map(|(name, executions)| json!({ "name": name, "executions": executions }))
+            .collect();
+        let mutators: Vec<Value> = summary
+            .mutators
+            .iter()
+            .map(|m| {
+                json!({ "name": m.name, "executions": m.executions, "steps": m.steps, "new_cells": m.new_cells })
+            })
+            .collect();
+        json!({
+            "command": "fuzz",
+            "target": plan.target.name,
+            "target_version": plan.target.version,
+            "build": build::version(),
+            "seed": plan.options.seed,
+            "guidance": plan.options.guidance,
+            "lens": plan.setup.lenses,
+            "contract": plan.setup.contract.to_string(),
+            "conformance": plan.conformance(),
+            "fault_profile": plan.options.faults.name(),
+            "settings": plan.settings(),
+            "executions": summary.executions,
+            "steps": summary.steps,
+            "steps_skipped": summary.steps_skipped,
+            "steps_returning": summary.steps_returning,
+            "seconds": self.seconds,
+            "cells": self.cells(),
+            "keys_beyond": summary.keys_beyond,
+            "kept": summary.kept,
+            "overflow": summary.overflow,
+            "events": events,
+            "faults": faults,
+            "sometimes": sometimes,
+            "mutators": mutators,
+            "findings": findings,
+            "problems": problems,
+            "corpus_digest": self.digest(),
+            "run": self.folder.shown.display().to_string(),
+            "verdict": self.verdict,
+        })
+    }
+
+    fn digest(&self) -> String {
+        format!("{:016x}", self.outcome.summary.corpus_digest)
+    }
+
+    fn cells(&self) -> Map<String, Value> {
+        let lenses = self.plan.setup.lenses.iter().cloned();
+        lenses.zip(self.outcome.summary.cells.iter().map(|cells| (*cells).into())).collect()
+    }
+
+    /// The end of what people read; the last line is for programs.
+    pub(super) fn in_words(&self) -> String {
+        let (plan, summary) = (self.plan, &self.outcome.summary);
+        let tally = &summary.tally;
+        let mut out = String::new();
+        let _ = writeln!(
+            out,
+            "executions {}, {} steps in {:.1} s ({} skipped, {} returning to cells)",
+            grouped(summary.executions),
+            grouped(summary.steps),
+            self.seconds,
+            grouped(summary.steps_skipped),
+            grouped(summary.steps_returning)
+        );
+        let cells: Vec<String> = self.cells().iter().map(|(lens, count)| format!("{lens} {count}")).collect();
+        if !cells.is_empty() {
+            let _ = writeln!(out, "cells      {}; {} schedules kept", cells.join(", "), summary.kept);
+        }
+        if let Some(share) = walked_share(summary) {
+            let count = |(outcome, name): &(Event, &str)| format!("{name} {}", tally.events.count(*outcome));
+            let counts: Vec<String> = Event::ALL.iter().map(count).collect();
+            let _ = writeln!(
+                out,
+                "events     {}; the model walked {:.2} % of {} steps",
+                counts.join(", "),
+                share * 100.0,
+                grouped(tally.steps_followed)
+            );
+        }
+        let named = |pairs: &[(&'static str, u64)]| {
+            pairs.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+        };
+        if !tally.deviations.is_empty() {
+            let _ = writeln!(out, "deviations {}", named(&tally.deviations));
+        }
+        if tally.steps_followed > 0 && !tally.sometimes.is_empty() {
+            let _ = writeln!(out, "sometimes  {} (executions)", named(&tally.sometimes));
+        }
+        let faults: Vec<String> =
+            faults(summary).map(|(kind, c)| format!("{} {}/{}", kind.word(), c.applied, c.drawn)).collect();
+        let _ = writeln!(out, "faults     {} (applied/drawn)", faults.join(", "));
+        for finding in &self.outcome.findings {
+            let known = if finding.known { ", known" } else { "" };
+            let _ = writeln!(
+                out,
+                "finding    {} {} ({}{known}), found {} times",
+                finding.fingerprint,
+                finding.failure.property,
+                finding.class.name(),
+                finding.count
+            );
+        }
+        let _ = writeln!(
+            out,
+            "\ntarget={} verdict={} findings={} executions={} steps={} seconds={:.3} seed={} corpus_digest={} run={}",
+            word(plan.target.name),
+            self.verdict,
+            self.outcome.findings.len(),
+            summary.executions,
+            summary.steps,
+            self.seconds,
+            plan.options.seed,
+            self.digest(),
+            word(&self.folder.shown.display().to_string())
+        );
+        out
+    }
+}

@@ -1,0 +1,64 @@
+//! The commands, one file each.
+
+mod check;
+mod fuzz;
+mod list;
+mod minimize;
+mod model;
+mod replay;
+mod show;
+
+use crate::exit::Error;
+use crate::session::Session;
+use clap::{Parser, Subcommand};
+use serde_json::Value;
+
+/// Finds the bugs of distributed protocols that appear only under one order of messages, timers and crashes.
+#[derive(Debug, Parser)]
+#[command(after_help = crate::exit::HELP, version = crate::build::LONG.as_str(), propagate_version = true)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    List(list::Arguments),
+    Fuzz(fuzz::Arguments),
+    Replay(replay::Arguments),
+    #[command(alias = "minimise")]
+    Minimize(minimize::Arguments),
+    Show(show::Arguments),
+    Check(check::Arguments),
+    Model(model::Arguments),
+}
+
+impl Cli {
+    /// Runs the command and returns its exit code.
+    pub(crate) fn run(&self, session: &mut Session<'_>) -> Result<u8, Error> {
+        match &self.command {
+            Command::List(arguments) => list::run(arguments, session),
+            Command::Fuzz(arguments) => fuzz::run(arguments, session),
+            Command::Replay(arguments) => replay::run(arguments, session),
+            Command::Minimize(arguments) => minimize::run(arguments, session),
+            Command::Show(arguments) => show::run(arguments, session),
+            Command::Check(arguments) => check::run(arguments, session),
+            Command::Model(arguments) => model::run(arguments, session),
+        }
+    }
+}
+
+/// Writes the one object of `--json`.
+fn write_json(session: &mut Session<'_>, value: &Value) -> Result<(), Error> {
+    Ok(writeln!(session.out, "{value:#}")?)
+}
+
+/// A value of the last line: quoted where it would not be one word.
+fn word(value: &str) -> String {
+    if value.is_empty() || value.contains(|c: char| c.is_whitespace() || c.is_control() || c == '"') {
+        format!("{value:?}")
+    } else {
+        value.to_owned()
+    }
+}

@@ -1,0 +1,137 @@
+//! Turns what was asked for into what a target is opened with.
+
+use crate::exit::Error;
+use misrule_engine::STRATEGIES;
+use misrule_world::{Contract, FaultProfile, LinkOrder, Setting, Settings, Target};
+
+/// The target's settings with `given` over the defaults.
+pub(crate) fn settings(target: &Target, given: &[(String, String)]) -> Result<Settings, Error> {
+    Settings::resolve(&target.settings, given).map_err(|error| {
+        let known: Vec<&str> = target.settings.iter().map(|setting| setting.name).collect();
+        let list = match error {
+            misrule_world::SettingError::Unknown { .. } if known.is_empty() => {
+                format!("; target `{}` has no settings", target.name)
+            }
+            misrule_world::SettingError::Unknown { .. } => format!("; known: {}", known.join(", ")),
+            misrule_world::SettingError::Value { .. } => String::new(),
+        };
+        Error::Usage(format!("{error}{list}"))
+    })
+}
+
+/// The settings that differ from the defaults, as headers of schedules name them.
+pub(crate) fn changed(target: &Target, settings: &Settings) -> Vec<(String, String)> {
+    let default =
+        |name: &str| target.settings.iter().find(|known| known.name == name).map(Setting::default_value);
+    settings
+        .iter()
+        .filter(|(name, value)| default(name).as_deref() != Some(value))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+/// The target's contract with `given` over it.
+pub(crate) fn contract(target: &Target, given: Option<&str>) -> Result<Contract, Error> {
+    target.contract.overridden(given.unwrap_or("")).map_err(|error| Error::Usage(error.to_string()))
+}
+
+/// The fault profile of that name.
+pub(crate) fn faults(name: &str) -> Result<FaultProfile, Error> {
+    FaultProfile::named(name)
+        .ok_or_else(|| Error::unknown("fault profile", name, FaultProfile::ALL.iter().map(|(_, name)| *name)))
+}
+
+/// The guidance of that name. Where none is asked for it is `frontier`, or `random` for a target without lenses.
+pub(crate) fn guidance(target: &Target, given: Option<&str>) -> Result<&'static str, Error> {
+    let Some(name) = given else {
+        return Ok(if target.lenses.is_empty() { "random" } else { "frontier" });
+    };
+    let known = || STRATEGIES.iter().map(|(name, _)| *name);
+    known().find(|known| *known == name).ok_or_else(|| Error::unknown("guidance", name, known()))
+}
+
+/// Full names of lenses. A name without `@` is the model's lens if there is one, else the implementation's.
+pub(crate) fn lenses(
+    target: &Target,
+    given: Option<&str>,
+    guidance: &str,
+    contract: Contract,
+) -> Result<Vec<String>, Error> {
+    let has = |name: &str| target.lenses.contains(&name);
+    let mut chosen: Vec<String> = Vec::new();
+    match given {
+        None if guidance == "random" => {}
+        None => {
+            let pairs = ["pairs@model", "pairs@impl"].into_iter().find(|name| has(name));
+            chosen.extend(pairs.or_else(|| target.lenses.first().copied()).map(str::to_owned));
+            if contract.order == LinkOrder::Reorder && has("waiting@impl") {
+                chosen.push("waiting@impl".to_owned());
+            }
+        }
+        Some("none" | "") => {}
+        Some(names) => {
+            for name in names.split(',').map(str::trim) {
+                let full = [name.to_owned(), format!("{name}@model"), format!("{name}@impl")];
+                let Some(full) = full.into_iter().find(|full| has(full)) else {
+                    return Err(Error::unknown("lens", name, target.lenses.iter().copied()));
+                };
+                if !chosen.contains(&full) {
+                    chosen.push(full);
+                }
+            }
+        }
+    }
+    if chosen.is_empty() && guidance != "random" {
+        let text = format!("guidance `{guidance}` needs a lens; take one with --lens, or --guidance random");
+        return Err(Error::Usage(text));
+    }
+    Ok(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{changed, guidance, lenses, settings};
+    use crate::toy::toy;
+    use misrule_world::Contract;
+
+    #[test]
+    fn lenses_resolve_to_full_names() {
+        let fifo = Contract::default();
+        let reorder = fifo.overridden("reorder").unwrap();
+        let mut target = toy().lenses(&["pairs@model", "pairs@impl", "waiting@impl"]);
+        let get =
+            |target: &_, given, contract: Contract| lenses(target, given, "frontier", contract).unwrap();
+        assert_eq!(get(&target, None, fifo), ["pairs@model"]);
+        assert_eq!(get(&target, None, reorder), ["pairs@model", "waiting@impl"]);
+        assert_eq!(
+            get(&target, Some("pairs,waiting,pairs@impl,pairs"), fifo),
+            ["pairs@model", "waiting@impl", "pairs@impl"]
+        );
+        assert!(lenses(&target, None, "random", reorder).unwrap().is_empty());
+        assert!(lenses(&target, Some("none"), "frontier", fifo).is_err());
+        let error = lenses(&target, Some("piars"), "frontier", fifo).unwrap_err().to_string();
+        assert!(
+            error.contains("unknown lens `piars` (did you mean `pairs@impl`?)")
+                || error.contains("known: pairs@model"),
+            "{error}"
+        );
+        target = target.lenses(&["pairs@impl"]);
+        assert_eq!(get(&target, None, reorder), ["pairs@impl"]);
+        target = target.lenses(&["counts@impl"]);
+        assert_eq!(get(&target, None, reorder), ["counts@impl"]);
+        target = target.lenses(&[]);
+        assert_eq!(guidance(&target, None).unwrap(), "random");
+        assert!(
+            guidance(&target, Some("fronteir")).unwrap_err().to_string().contains("did you mean `frontier`?")
+        );
+    }
+
+    #[test]
+    fn headers_name_only_what_differs() {
+        let target = toy();
+        let given = |value: &str| [("bound".to_owned(), value.to_owned())];
+        assert!(changed(&target, &settings(&target, &given("4")).unwrap()).is_empty());
+        assert_eq!(changed(&target, &settings(&target, &given("7")).unwrap()), given("7"));
+        assert!(settings(&target, &given("x")).is_err());
+    }
+}

@@ -1,0 +1,39 @@
+//! What the engine's tests share: targets opened by name, and campaigns without a clock.
+
+use misrule_engine::{Campaign, Finding, Observer, Options, Outcome, Progress, campaign};
+use misrule_world::{Settings, Setup, Target};
+use std::time::Duration;
+
+/// Two-phase commit.
+pub fn two_phase_commit() -> Target {
+    misrule_two_phase_commit::two_phase_commit()
+}
+
+/// A setup of `target` with settings as `name=value` and lenses by name.
+pub fn setup(target: &Target, settings: &[(&str, &str)], lenses: &[&str]) -> Setup {
+    let given: Vec<_> =
+        settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Setup {
+        settings: Settings::resolve(&target.settings, &given).unwrap(),
+        contract: target.contract,
+        lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
+    }
+}
+
+/// No clock, no interruption.
+struct Silent;
+
+impl Observer for Silent {
+    fn elapsed(&mut self) -> Duration {
+        Duration::ZERO
+    }
+    fn progress(&mut self, _progress: &Progress) -> bool {
+        false
+    }
+    fn found(&mut self, _finding: &Finding) {}
+}
+
+/// Runs a campaign to its end.
+pub fn run(target: &Target, setup: &Setup, options: &Options) -> Outcome {
+    campaign(&Campaign { target, setup, options, corpus: &[] }, &mut Silent).unwrap()
+}
