@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 use misrule_benches::bare::Bare;
-use misrule_benches::{Campaign, Ran, Stopwatch, grouped, place, quantiles};
+use misrule_benches::{Campaign, Stopwatch, grouped, place, quantiles, rate};
 use misrule_engine::Conformance;
 use misrule_omnipaxos::omnipaxos;
 use misrule_world::Target;
@@ -104,16 +104,11 @@ fn measure(target: &Target, arm: &Arm, round: u64, row: &mut Row) -> Result<(), 
     if let Some((_, _, property)) = &ran.found {
         return Err(format!("found {property}, which ends the measurement"));
     }
-    row.rates.push(rate(&ran));
+    row.rates.push(rate(ran.summary.steps, ran.seconds));
     row.cells.push(ran.summary.cells.iter().sum());
     let mut bare = Bare::new(round + 1);
     let watch = Stopwatch::start();
     let steps: u64 = ran.lengths.iter().map(|length| u64::from(bare.execute(*length))).sum();
-    row.bare.push(steps as f64 / watch.seconds() / 1e3);
+    row.bare.push(rate(steps, watch.seconds()));
     Ok(())
-}
-
-/// Thousand steps a second.
-fn rate(ran: &Ran) -> f64 {
-    ran.summary.steps as f64 / ran.seconds / 1e3
 }

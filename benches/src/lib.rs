@@ -21,5 +21,5 @@ mod numbers;
 mod place;
 
 pub use campaign::{Campaign, Ran, Stopwatch};
-pub use numbers::{a12, grouped, median, quantiles};
+pub use numbers::{a12, grouped, median, quantiles, rate};
 pub use place::place;

@@ -34,7 +34,13 @@ pub fn a12(first: &[Option<u64>], second: &[Option<u64>]) -> f64 {
             std::cmp::Ordering::Greater => 0,
         })
         .sum();
-    f64::from(halves) / 2.0 / (first.len() * second.len()).max(1) as f64
+    f64::from(halves) / 2.0 / f64::from((first.len() * second.len()).max(1) as u32)
+}
+
+/// Thousand steps a second.
+#[expect(clippy::cast_precision_loss, reason = "far below 2^52 steps")]
+pub fn rate(steps: u64, seconds: f64) -> f64 {
+    steps as f64 / seconds / 1e3
 }
 
 /// A number with a comma after each three digits.
@@ -42,7 +48,7 @@ pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -34,7 +34,9 @@ fn draws_the_same_mix_as_random() {
 fn executions_are_repeatable() {
     let counts = || {
         let mut bare = Bare::new(3);
-        LENGTHS.iter().for_each(|length| assert_eq!(bare.execute(*length), *length));
+        for length in LENGTHS {
+            assert_eq!(bare.execute(length), length);
+        }
         (bare.counts, bare.decided_max)
     };
     assert_eq!(counts(), counts());

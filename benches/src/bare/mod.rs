@@ -53,6 +53,13 @@ pub struct Counts {
     pub heal: u64,
 }
 
+/// What can be chosen: messages to deliver, servers that run, links that are cut.
+struct Menu {
+    waiting: u32,
+    up: u32,
+    cuts: u32,
+}
+
 /// The driver.
 pub struct Bare {
     nodes: [Option<OmniPaxos<Value, Store>>; NODES],
@@ -154,36 +161,53 @@ impl Bare {
         let up = self.nodes.iter().flatten().count() as u32;
         let cuts = self.cut.iter().filter(|cut| **cut).count() as u32;
         let when = |enabled: bool, weight: u32| if enabled { weight } else { 0 };
-        let deliver = when(waiting > 0, DELIVER);
-        // Every running server has its timer set.
-        let timer = deliver + when(up > 0, TIMER);
-        let request = timer + when(up > 0, REQUEST);
-        let crash = request + when(up > 0, CRASH);
-        let restart = crash + when(up < NODES as u32, RESTART);
-        let cut = restart + ISOLATE + CUT;
-        let heal = cut + when(cuts > 0, HEAL);
-        let at = self.below(heal);
-        if at < deliver {
-            self.deliver(waiting);
-        } else if at < timer {
-            let node = self.nth(true, up);
-            self.counts.timer += 1;
-            self.call(node, OmniPaxos::tick);
-        } else if at < request {
-            self.request(up);
-        } else if at < crash {
-            let node = self.nth(true, up);
-            self.counts.crash += 1;
-            self.nodes[node] = None;
-        } else if at < restart {
-            let node = self.nth(false, NODES as u32 - up);
-            self.counts.restart += 1;
-            self.boot(node);
-        } else if at < cut {
-            self.cut(waiting);
-        } else {
-            self.heal(cuts);
+        let menu = Menu { waiting, up, cuts };
+        let down = NODES as u32 - up;
+        let weights = [
+            when(waiting > 0, DELIVER),
+            // Every running server has its timer set.
+            when(up > 0, TIMER),
+            when(up > 0, REQUEST),
+            when(up > 0, CRASH),
+            when(down > 0, RESTART),
+            ISOLATE + CUT,
+            when(cuts > 0, HEAL),
+        ];
+        let sum = weights.iter().sum();
+        // A cut may find nothing left to cut; then the kind is drawn again.
+        while !self.act(&weights, sum, &menu) {}
+    }
+
+    /// Draws a kind of choice and executes one; false where the kind had nothing to offer.
+    fn act(&mut self, weights: &[u32; 7], sum: u32, menu: &Menu) -> bool {
+        let mut at = self.below(sum);
+        let mut kind = 0;
+        while at >= weights[kind] {
+            at -= weights[kind];
+            kind += 1;
         }
+        match kind {
+            0 => self.deliver(menu.waiting),
+            1 => {
+                let node = self.nth(true, menu.up);
+                self.counts.timer += 1;
+                self.call(node, OmniPaxos::tick);
+            }
+            2 => self.request(menu.up),
+            3 => {
+                let node = self.nth(true, menu.up);
+                self.counts.crash += 1;
+                self.nodes[node] = None;
+            }
+            4 => {
+                let node = self.nth(false, NODES as u32 - menu.up);
+                self.counts.restart += 1;
+                self.boot(node);
+            }
+            5 => return self.cut(),
+            _ => self.heal(menu.cuts),
+        }
+        true
     }
 
     fn call(&mut self, node: usize, act: impl FnOnce(&mut OmniPaxos<Value, Store>)) {
@@ -234,17 +258,16 @@ impl Bare {
         }
     }
 
-    /// Cuts one direction of a link, or all links of a server, one a step; delivers where all is cut already.
-    fn cut(&mut self, waiting: u32) {
+    /// Cuts one direction of a link, or all links of a server, one a step; false where all is cut already.
+    fn cut(&mut self) -> bool {
         let node = self.below(NODES as u32) as usize;
         if self.below(ISOLATE + CUT) < CUT {
             let link = node * NODES + self.peer(node);
-            if self.cut[link] {
-                self.deliver(waiting);
-            } else {
+            let open = !self.cut[link];
+            if open {
                 self.set_cut(link, true);
             }
-            return;
+            return open;
         }
         for other in (0..NODES).filter(|other| *other != node) {
             self.pending.push((node * NODES + other, true));
@@ -252,10 +275,9 @@ impl Bare {
         }
         let cut = self.cut;
         self.pending.retain(|(link, _)| !cut[*link]);
-        match self.pending.pop() {
-            Some((link, _)) => self.set_cut(link, true),
-            None => self.deliver(waiting),
-        }
+        let Some((link, _)) = self.pending.pop() else { return false };
+        self.set_cut(link, true);
+        true
     }
 
     /// Heals one cut, or all of them, one a step.
