@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod bench;
 mod check;
 mod fuzz;
 mod list;
@@ -32,6 +33,7 @@ enum Command {
     Show(show::Arguments),
     Check(check::Arguments),
     Model(model::Arguments),
+    Bench(bench::Arguments),
 }
 
 impl Cli {
@@ -45,6 +47,7 @@ impl Cli {
             Command::Show(arguments) => show::run(arguments, session),
             Command::Check(arguments) => check::run(arguments, session),
             Command::Model(arguments) => model::run(arguments, session),
+            Command::Bench(arguments) => bench::run(arguments, session),
         }
     }
 }
