@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 use misrule_benches::bare::Bare;
-use misrule_benches::{Campaign, Stopwatch, grouped, place, quantiles, rate};
+use misrule_benches::{Campaign, Stopwatch, busy_seconds, grouped, place, quantiles, rate};
 use misrule_engine::Conformance;
 use misrule_omnipaxos::omnipaxos;
 use misrule_world::Target;
@@ -50,6 +50,8 @@ const ARMS: [Arm; 8] = [
 struct Row {
     rates: Vec<f64>,
     bare: Vec<f64>,
+    /// Processor time of the bare driver over that of the campaign.
+    busy: Vec<f64>,
     cells: Vec<usize>,
 }
 
@@ -61,7 +63,8 @@ fn main() -> ExitCode {
     println!("{}", place("cargo bench --bench throughput"));
     println!(
         "omnipaxos {}, fifo,explicit-sync, trim=off; {} steps a measurement, {ROUNDS} rounds; thousand steps a \
-         second; ratio = campaign / bare driver over the same lengths, pair by pair\n",
+         second of wall time; ratios = campaign / bare driver over the same lengths, pair by pair, of wall time and \
+         of processor time, which other work on the machine disturbs less\n",
         target.version,
         grouped(STEPS)
     );
@@ -75,22 +78,22 @@ fn main() -> ExitCode {
         }
     }
     println!(
-        "{:<42} {:>21} {:>8} {:>20} {:>7}",
-        "", "campaign min/med/max", "bare med", "ratio min/med/max", "cells"
+        "{:<42} {:>20} {:>9} {:>17} {:>17} {:>7}",
+        "", "campaign min/med/max", "bare med", "ratio (wall)", "ratio (processor)", "cells"
     );
     for (arm, row) in arms.iter().zip(&rows) {
         let ratios: Vec<f64> = row.rates.iter().zip(&row.bare).map(|(rate, bare)| rate / bare).collect();
-        let (rate, bare, ratio) = (quantiles(&row.rates), quantiles(&row.bare), quantiles(&ratios));
+        let shown = |(low, middle, high): (f64, f64, f64)| format!("{low:.2} {middle:.2} {high:.2}");
+        let (rate, bare) = (quantiles(&row.rates), quantiles(&row.bare));
         println!(
-            "{:<42} {:>6.0} {:>6.0} {:>6.0} {:>9.0} {:>7.2} {:>5.2} {:>5.2} {:>8}",
+            "{:<42} {:>6.0} {:>6.0} {:>6.0} {:>9.0} {:>17} {:>17} {:>7}",
             arm.name,
             rate.0,
             rate.1,
             rate.2,
             bare.1,
-            ratio.0,
-            ratio.1,
-            ratio.2,
+            shown(quantiles(&ratios)),
+            shown(quantiles(&row.busy)),
             row.cells.iter().max().copied().unwrap_or(0)
         );
     }
@@ -107,8 +110,9 @@ fn measure(target: &Target, arm: &Arm, round: u64, row: &mut Row) -> Result<(), 
     row.rates.push(rate(ran.summary.steps, ran.seconds));
     row.cells.push(ran.summary.cells.iter().sum());
     let mut bare = Bare::new(round + 1);
-    let watch = Stopwatch::start();
+    let (watch, busy) = (Stopwatch::start(), busy_seconds());
     let steps: u64 = ran.lengths.iter().map(|length| u64::from(bare.execute(*length))).sum();
     row.bare.push(rate(steps, watch.seconds()));
+    row.busy.push((busy_seconds() - busy) / ran.busy_seconds);
     Ok(())
 }

@@ -24,6 +24,12 @@ impl Stopwatch {
     }
 }
 
+/// Seconds of processor time of this thread, as Linux counts them; 0 elsewhere.
+pub fn busy_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok()).unwrap_or_default() / 1e9
+}
+
 /// A campaign that can be run with several seeds and strategies.
 pub struct Campaign<'a> {
     target: &'a Target,
@@ -43,6 +49,8 @@ pub struct Ran {
     pub lengths: Vec<u32>,
     /// Seconds that it took.
     pub seconds: f64,
+    /// Seconds of processor time that it took.
+    pub busy_seconds: f64,
 }
 
 impl<'a> Campaign<'a> {
@@ -86,14 +94,15 @@ impl<'a> Campaign<'a> {
             ..Options::default()
         };
         let asked = Asked { target: self.target, setup: &self.setup, options: &options, corpus: &[] };
+        let busy = busy_seconds();
         let mut seen = Seen { watch: Stopwatch::start(), steps: 0, lengths: Vec::new() };
         let outcome = campaign(&asked, &mut seen)?;
-        let seconds = seen.watch.seconds();
+        let (seconds, busy_seconds) = (seen.watch.seconds(), busy_seconds() - busy);
         let found = outcome
             .findings
             .first()
             .map(|finding| (finding.steps_found, finding.execution_found, finding.failure.property.clone()));
-        Ok(Ran { summary: outcome.summary, found, lengths: seen.lengths, seconds })
+        Ok(Ran { summary: outcome.summary, found, lengths: seen.lengths, seconds, busy_seconds })
     }
 }
 

@@ -20,6 +20,6 @@ mod campaign;
 mod numbers;
 mod place;
 
-pub use campaign::{Campaign, Ran, Stopwatch};
+pub use campaign::{Campaign, Ran, Stopwatch, busy_seconds};
 pub use numbers::{a12, grouped, median, quantiles, rate};
 pub use place::place;

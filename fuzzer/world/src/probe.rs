@@ -1,8 +1,8 @@
 //! Where the time of a step goes: sections of a step, timed with a clock of the caller's.
 //!
 //! For the bench of the engine's parts only. The world asks once an execution whether a probe is on; where none
-//! is, a section costs a branch. A section's own time contains about one reading of the clock, which
-//! [`overhead`] measures; what a panic cuts short is not counted.
+//! is, a section costs a branch. A section's time contains about one reading of the clock: each section measures
+//! one right before, in the same circumstances, and takes it off. What a panic cuts short is not counted.
 
 use std::cell::Cell;
 
@@ -24,28 +24,19 @@ pub enum Section {
 
 const SECTIONS: usize = 4;
 
-/// What was spent in a section.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
-    /// Nanoseconds, the clock's own included.
-    pub nanoseconds: u64,
-    /// How often the section was entered.
-    pub count: u64,
-}
-
 thread_local! {
     static CLOCK: Cell<Option<Clock>> = const { Cell::new(None) };
-    static SPENT: Cell<[Spent; SECTIONS]> = const { Cell::new([Spent { nanoseconds: 0, count: 0 }; SECTIONS]) };
+    static SPENT: Cell<[u64; SECTIONS]> = const { Cell::new([0; SECTIONS]) };
 }
 
 /// Turns the probe of this thread on and its sums to zero. Executions that begin from now on are timed.
 pub fn start(clock: Clock) {
-    SPENT.set([Spent::default(); SECTIONS]);
+    SPENT.set([0; SECTIONS]);
     CLOCK.set(Some(clock));
 }
 
-/// Turns the probe off and returns the sums, in the order of [`Section`].
-pub fn stop() -> [Spent; SECTIONS] {
+/// Turns the probe off and returns the nanoseconds spent in each section, in the order of [`Section`].
+pub fn stop() -> [u64; SECTIONS] {
     CLOCK.set(None);
     SPENT.get()
 }
@@ -57,34 +48,22 @@ pub(crate) fn is_on() -> bool {
 
 /// Calls `act`, and times it where `timed` says so.
 pub(crate) fn section<R>(timed: bool, section: Section, act: impl FnOnce() -> R) -> R {
-    let start = if timed { CLOCK.get().map(|clock| (clock, clock())) } else { None };
+    let start = if timed { CLOCK.get().map(|clock| (clock, clock(), clock())) } else { None };
     let result = act();
-    if let Some((clock, start)) = start {
+    if let Some((clock, before, start)) = start {
+        let (end, reading) = (clock(), start - before);
         let mut spent = SPENT.get();
-        let of = &mut spent[section as usize];
-        of.nanoseconds += clock().saturating_sub(start);
-        of.count += 1;
+        // Wraps where single readings make it negative; the sum over many does not stay so.
+        let own = (end - start).wrapping_sub(reading);
+        spent[section as usize] = spent[section as usize].wrapping_add(own);
         SPENT.set(spent);
     }
     result
 }
 
-/// What an empty section counts, in thousandths of a nanosecond: the lowest mean of some rounds.
-pub fn overhead(clock: Clock) -> u64 {
-    const SECTIONS_TIMED: u64 = 20_000;
-    let round = || {
-        start(clock);
-        for _ in 0..SECTIONS_TIMED {
-            section(true, Section::Target, || std::hint::black_box(()));
-        }
-        stop()[Section::Target as usize].nanoseconds * 1000 / SECTIONS_TIMED
-    };
-    (0..5).map(|_| round()).min().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Section, Spent, overhead, section, start, stop};
+    use super::{Section, section, start, stop};
     use std::cell::Cell;
 
     thread_local! {
@@ -104,9 +83,7 @@ mod tests {
         section(false, Section::View, || ());
         section(true, Section::View, || NOW.set(NOW.get() + 10));
         section(true, Section::View, || NOW.set(NOW.get() + 20));
-        let spent = stop();
-        assert_eq!(spent[Section::View as usize], Spent { nanoseconds: 32, count: 2 });
-        assert_eq!(spent[Section::Target as usize], Spent::default());
-        assert_eq!(overhead(clock), 1000);
+        section(true, Section::Judge, || ());
+        assert_eq!(stop(), [0, 30, 0, 0]);
     }
 }

@@ -133,6 +133,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
         if !self.cx.draws.made.is_empty() {
             self.count_draws();
         }
+        if self.cx.outbox.is_empty() {
+            return;
+        }
         let mut outbox = std::mem::take(&mut self.cx.outbox);
         for (to, message) in outbox.drain(..) {
             if self.watch.model {

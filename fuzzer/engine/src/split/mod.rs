@@ -1,10 +1,10 @@
 //! Where the time of a campaign goes, in nanoseconds a step.
 //!
-//! The *whole* is a campaign as users run it, timed from outside with nothing timed inside. The parts are
-//! measured apart from it: the same campaign is recorded once, and its executions are replayed with one part more
-//! each time; a part is the difference. Inside a step, target, view, oracles and model are timed one by one
-//! ([`misrule_world::probe`]), less what reading the clock costs. What LibAFL adds is what its loop takes beyond
-//! the calls of ours that it makes. Whole and passes take turns, and the fastest of some rounds counts, so that
+//! The *whole* is a campaign as users run it, timed from outside: the clock is read once an execution. The parts
+//! are measured apart from it: the same campaign is recorded once, and its executions are replayed with one part
+//! more each time; a part is the difference. Inside a step, target, view, oracles and model are timed, each in a
+//! replay of its own ([`misrule_world::probe`]). What LibAFL adds is what its loop takes beyond the calls of ours
+//! that it makes. Everything takes turns for some rounds, and of each execution the fastest round counts, so that
 //! other work on the machine disturbs little.
 //!
 //! The engine reads no clock: the caller gives one.
@@ -16,7 +16,7 @@ use crate::EngineError;
 use crate::campaign::{Campaign, Observer, Options, Progress, campaign};
 use crate::finding::Finding;
 use crate::minimise::Budget;
-use misrule_world::probe::{self, Clock, Section};
+use misrule_world::probe::{Clock, Section};
 use misrule_world::{Setup, Target};
 use passes::{Pass, replayed};
 pub(crate) use record::Laps;
@@ -88,93 +88,88 @@ pub fn split(
         minimise: Budget { stop_after_steps: 0, stop_after_executions: 0 },
         ..options.campaign.clone()
     };
-    let overhead = probe::overhead(clock);
-    let mut best: Option<Measured> = None;
     let recording = record(target, setup, &campaign, None)?;
+    let mut measured = Measured::default();
     for _ in 0..options.rounds.max(1) {
-        let measured = Measured::round(target, setup, &campaign, &recording, clock, overhead)?;
-        best = Some(best.map_or(measured, |best| best.fastest(&measured)));
+        measured.round(target, setup, &campaign, &recording, clock)?;
     }
-    let best = best.unwrap_or_default();
-    Ok(best.split(&recording))
+    Ok(measured.split(&recording))
 }
 
-/// One round of measurements, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Measured {
-    whole: u64,
+/// What is measured in each round.
+#[derive(Clone, Copy, Debug)]
+enum Row {
+    Whole,
     /// LibAFL's loop without the calls of ours that it makes.
-    libafl: u64,
+    LibAfl,
     /// Planning and learning.
-    planning: u64,
+    Planning,
     /// Ways of cells: reading and replacing them.
-    settling: u64,
-    plain: u64,
-    model: u64,
-    keys: u64,
-    set: u64,
-    picks: u64,
-    target: u64,
-    view: u64,
-    oracles: u64,
-    following: u64,
+    Settling,
+    Plain,
+    Model,
+    Keys,
+    Set,
+    Picks,
+    Target,
+    View,
+    Oracles,
+    Following,
 }
+
+const ROWS: usize = 13;
+
+/// Nanoseconds of each execution in each row. Executions are the same in every round.
+#[derive(Debug, Default)]
+struct Measured([Vec<u64>; ROWS]);
 
 impl Measured {
     fn round(
+        &mut self,
         target: &Target,
         setup: &Setup,
         options: &Options,
         recording: &Recording,
         clock: Clock,
-        overhead: u64,
-    ) -> Result<Self, EngineError> {
-        let mut measured = Self { whole: whole(target, setup, options, clock)?, ..Self::default() };
+    ) -> Result<(), EngineError> {
+        self.take(Row::Whole, whole(target, setup, options, clock)?);
         let laps = record(target, setup, options, Some(clock))?.laps;
-        measured.planning = laps.planning;
-        measured.settling = laps.settling;
-        measured.libafl = laps.all.saturating_sub(laps.executing + laps.planning + laps.settling);
+        self.take(Row::Planning, laps.iter().map(|laps| laps.planning).collect());
+        self.take(Row::Settling, laps.iter().map(|laps| laps.settling).collect());
+        let libafl = |laps: &Laps| laps.all.saturating_sub(laps.executing + laps.planning + laps.settling);
+        self.take(Row::LibAfl, laps.iter().map(libafl).collect());
         let mut run = target.open(setup)?;
-        let mut pass = |pass| replayed(&mut *run, setup, options, recording, pass, clock);
-        measured.plain = pass(Pass::Plain);
-        measured.model = pass(Pass::Model);
-        measured.keys = pass(Pass::Keys);
-        measured.set = pass(Pass::Set);
-        measured.picks = pass(Pass::Picks);
-        let mut timed = |which| {
-            probe::start(clock);
-            pass(which);
-            let spent = probe::stop();
-            move |section: Section| {
-                let spent = spent[section as usize];
-                spent.nanoseconds.saturating_sub(spent.count * overhead / 1000)
-            }
-        };
-        let plain = timed(Pass::Plain);
-        measured.target = plain(Section::Target);
-        measured.view = plain(Section::View);
-        measured.oracles = plain(Section::Judge);
-        measured.following = timed(Pass::Model)(Section::Model);
-        Ok(measured)
+        let mut replay = |pass, probed| replayed(&mut *run, setup, options, recording, pass, clock, probed);
+        for (row, pass) in [
+            (Row::Plain, Pass::Plain),
+            (Row::Model, Pass::Model),
+            (Row::Keys, Pass::Keys),
+            (Row::Set, Pass::Set),
+            (Row::Picks, Pass::Picks),
+        ] {
+            self.take(row, replay(pass, None));
+        }
+        self.take(Row::Target, replay(Pass::Plain, Some(Section::Target)));
+        self.take(Row::View, replay(Pass::Plain, Some(Section::View)));
+        self.take(Row::Oracles, replay(Pass::Plain, Some(Section::Judge)));
+        self.take(Row::Following, replay(Pass::Model, Some(Section::Model)));
+        Ok(())
     }
 
-    /// The lower of each two measurements.
-    fn fastest(self, other: &Self) -> Self {
-        Self {
-            whole: self.whole.min(other.whole),
-            libafl: self.libafl.min(other.libafl),
-            planning: self.planning.min(other.planning),
-            settling: self.settling.min(other.settling),
-            plain: self.plain.min(other.plain),
-            model: self.model.min(other.model),
-            keys: self.keys.min(other.keys),
-            set: self.set.min(other.set),
-            picks: self.picks.min(other.picks),
-            target: self.target.min(other.target),
-            view: self.view.min(other.view),
-            oracles: self.oracles.min(other.oracles),
-            following: self.following.min(other.following),
+    /// Keeps the lower of each two measurements.
+    fn take(&mut self, row: Row, times: Vec<u64>) {
+        let best = &mut self.0[row as usize];
+        if best.is_empty() {
+            *best = times;
+            return;
         }
+        for (best, time) in best.iter_mut().zip(times) {
+            *best = time.min(*best);
+        }
+    }
+
+    fn sum(&self, row: Row) -> u64 {
+        self.0[row as usize].iter().sum()
     }
 
     fn split(&self, recording: &Recording) -> Split {
@@ -184,25 +179,32 @@ impl Measured {
             what,
             nanoseconds: per_step(more, steps) - per_step(less, steps),
         };
-        let world = self.target + self.view + self.oracles;
+        let sum = |row| self.sum(row);
+        let (plain, following) = (sum(Row::Plain), sum(Row::Following));
+        let timed = sum(Row::Target) + sum(Row::View) + sum(Row::Oracles);
         let parts = vec![
-            part("target", "the system: starts, inputs, drops, its use of the disk", self.target, 0),
-            part("world", "menu, links, disks, guards, and the loop", self.plain, world),
-            part("view", "refreshing views", self.view, 0),
-            part("oracles", "the target's own oracles", self.oracles, 0),
+            part("target", "the system: starts, inputs, drops, its use of the disk", sum(Row::Target), 0),
+            part("world", "menu, links, disks, guards, and the loop", plain, timed),
+            part("view", "refreshing views", sum(Row::View), 0),
+            part("oracles", "the target's own oracles", sum(Row::Oracles), 0),
             part(
                 "mapping",
                 "steps to actions, copies for it, comparison",
-                self.model,
-                self.plain + self.following,
+                sum(Row::Model),
+                plain + following,
             ),
-            part("model", "taking actions, properties", self.following, 0),
-            part("lens", "keys, with the projection behind them", self.keys, self.model),
-            part("set", "cells met, ways of cells", self.set + self.settling, self.keys),
-            part("guidance", "plans, mutants, picks, learning", self.picks + self.planning, self.set),
-            part("LibAFL", "its loop, feedbacks, scheduler and corpus", self.libafl, 0),
+            part("model", "taking actions, properties", following, 0),
+            part("lens", "keys, with the projection behind them", sum(Row::Keys), sum(Row::Model)),
+            part("set", "cells met, ways of cells", sum(Row::Set) + sum(Row::Settling), sum(Row::Keys)),
+            part(
+                "guidance",
+                "plans, mutants, picks, learning",
+                sum(Row::Picks) + sum(Row::Planning),
+                sum(Row::Set),
+            ),
+            part("LibAFL", "its loop, feedbacks, scheduler and corpus", sum(Row::LibAfl), 0),
         ];
-        let whole = per_step(self.whole, steps);
+        let whole = per_step(self.sum(Row::Whole), steps);
         Split { parts, whole, executions: recording.executions, steps }
     }
 }
@@ -212,19 +214,21 @@ fn per_step(nanoseconds: u64, steps: u64) -> f64 {
     nanoseconds as f64 / steps as f64
 }
 
-/// Times the campaign from outside.
-fn whole(target: &Target, setup: &Setup, options: &Options, clock: Clock) -> Result<u64, EngineError> {
-    struct Blind;
-    impl Observer for Blind {
+/// Times the executions of the campaign from outside: between two calls of its observer.
+fn whole(target: &Target, setup: &Setup, options: &Options, clock: Clock) -> Result<Vec<u64>, EngineError> {
+    struct Outside(Clock, u64, Vec<u64>);
+    impl Observer for Outside {
         fn elapsed(&mut self) -> Duration {
             Duration::ZERO
         }
         fn progress(&mut self, _: &Progress) -> bool {
+            let before = std::mem::replace(&mut self.1, (self.0)());
+            self.2.push(self.1 - before);
             false
         }
         fn found(&mut self, _: &Finding) {}
     }
-    let start = clock();
-    campaign(&Campaign { target, setup, options, corpus: &[] }, &mut Blind)?;
-    Ok(clock() - start)
+    let mut outside = Outside(clock, clock(), Vec::new());
+    campaign(&Campaign { target, setup, options, corpus: &[] }, &mut outside)?;
+    Ok(outside.2)
 }

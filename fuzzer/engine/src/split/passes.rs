@@ -6,7 +6,7 @@ use crate::archive::Archive;
 use crate::campaign::Options;
 use crate::execute::{Chooser, Execution, Misfit, Mode, Unwatched, Watcher, execute};
 use crate::guidance::{Guidance, strategy};
-use misrule_world::probe::Clock;
+use misrule_world::probe::{self, Clock, Section};
 use misrule_world::{Choice, Report, Rng, Run, Setup, Watch};
 use std::hint::black_box;
 
@@ -43,7 +43,7 @@ impl Chooser for Recalled<'_> {
     }
 }
 
-/// Replays everything, and returns how many nanoseconds it took.
+/// Replays everything, and returns how many nanoseconds each execution took, or one section of its steps.
 pub(super) fn replayed(
     run: &mut dyn Run,
     setup: &Setup,
@@ -51,14 +51,15 @@ pub(super) fn replayed(
     recording: &Recording,
     pass: Pass,
     clock: Clock,
-) -> u64 {
+    section: Option<Section>,
+) -> Vec<u64> {
     let (settings, lenses) = Settings::of(setup, options);
     let mut archive = recording.archive.clone();
     let mut guidance = strategy(&options.guidance, options.faults, lenses, options.steps_max)
         .filter(|_| pass >= Pass::Picks);
     let mut rng = Rng::new(options.seed);
     let (mut report, mut execution, mut met) = (Report::default(), Execution::default(), Vec::new());
-    let start = clock();
+    let mut times = Vec::with_capacity(recording.executed.len());
     for recorded in &recording.executed {
         let mode =
             Mode { seed: settings.draw_seed, watch: watch(settings, recorded, pass), misfit: Misfit::Skip };
@@ -69,9 +70,18 @@ pub(super) fn replayed(
         let mut unwatched = Unwatched;
         let watcher: &mut dyn Watcher =
             if pass >= Pass::Set && !recorded.check { &mut meeting } else { &mut unwatched };
+        if section.is_some() {
+            probe::start(clock);
+        }
+        let start = clock();
         execute(run, mode, given, Some(&mut recalled), watcher, &mut report, &mut execution);
+        let all = clock() - start;
+        times.push(section.map_or(all, |section| {
+            let spent = probe::stop()[section as usize];
+            if spent > all { 0 } else { spent }
+        }));
     }
-    clock() - start
+    times
 }
 
 fn enter<'a>(archive: &'a mut Archive, met: &'a mut Vec<(u32, u32)>) -> Meeting<'a> {

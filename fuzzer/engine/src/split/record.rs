@@ -19,7 +19,7 @@ pub(super) struct Recorded {
     pub(super) check: bool,
 }
 
-/// Nanoseconds of the calls that LibAFL's loop makes, and of the loop with them.
+/// Nanoseconds of the calls that LibAFL's loop makes in one execution, and of the loop with them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Laps {
     pub(crate) clock: Option<Clock>,
@@ -44,7 +44,8 @@ pub(super) struct Recording {
     pub(super) steps: u64,
     /// The archive at the end.
     pub(super) archive: Archive,
-    pub(super) laps: Laps,
+    /// For each execution, where a clock was given.
+    pub(super) laps: Vec<Laps>,
 }
 
 /// Runs the loop of the campaign once, as [`crate::campaign()`] does. With a clock only the laps are kept.
@@ -58,9 +59,9 @@ pub(super) fn record(
     let guidance = strategy(&options.guidance, options.faults, lenses, options.steps_max)
         .ok_or_else(|| EngineError::Guidance(options.guidance.clone()))?;
     let mut fuzz = Loop::new(target.open(setup)?, guidance, settings, lenses)?;
-    fuzz.laps().clock = clock;
-    let (mut executed, mut executions, mut steps, mut all) = (Vec::new(), 0, 0, 0);
+    let (mut executed, mut executions, mut steps, mut laps) = (Vec::new(), 0, 0, Vec::new());
     while steps < options.stop_after_steps.unwrap_or(0) {
+        *fuzz.laps() = Laps { clock, ..Laps::default() };
         let start = fuzz.laps().now();
         let observed = fuzz.once()?;
         let execution = &observed.execution;
@@ -77,9 +78,9 @@ pub(super) fn record(
                 executed.push(Recorded { choices, given, conformance: true, check: true });
             }
         }
-        all += fuzz.laps().now() - start;
+        let all = fuzz.laps().now() - start;
+        laps.push(Laps { all, ..*fuzz.laps() });
     }
     let archive = fuzz.archive()?.clone();
-    let laps = Laps { all, ..*fuzz.laps() };
     Ok(Recording { executed, executions, steps, archive, laps })
 }
