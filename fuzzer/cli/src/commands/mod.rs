@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod fuzz;
+mod history;
 mod list;
 mod minimize;
 mod model;
@@ -34,6 +35,7 @@ enum Command {
     Check(check::Arguments),
     Model(model::Arguments),
     Bench(bench::Arguments),
+    History(history::Arguments),
 }
 
 impl Cli {
@@ -48,6 +50,7 @@ impl Cli {
             Command::Check(arguments) => check::run(arguments, session),
             Command::Model(arguments) => model::run(arguments, session),
             Command::Bench(arguments) => bench::run(arguments, session),
+            Command::History(arguments) => history::run(arguments, session),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod errors;
 mod fuzz;
+mod history;
 mod replay;
 
 use crate::session::Session;
