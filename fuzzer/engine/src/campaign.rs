@@ -171,18 +171,9 @@ pub struct Outcome {
 /// A target that cannot be opened or a strategy that does not exist, before anything runs; an internal error.
 pub fn campaign(campaign: &Campaign<'_>, observer: &mut dyn Observer) -> Result<Outcome, EngineError> {
     let (options, setup) = (campaign.options, campaign.setup);
-    let lenses = if options.guidance == "random" && setup.lenses.is_empty() { 0 } else { setup.lenses.len() };
+    let (settings, lenses) = Settings::of(setup, options);
     let guidance = strategy(&options.guidance, options.faults, lenses, options.steps_max)
         .ok_or_else(|| EngineError::Guidance(options.guidance.clone()))?;
-    let settings = Settings {
-        seed: options.seed,
-        draw_seed: mix(options.seed),
-        faults: options.faults,
-        conformance: options.conformance,
-        model_guides: setup.lenses.iter().any(|lens| lens.ends_with("@model")),
-        steps_max: options.steps_max,
-        keys: lenses > 0,
-    };
     let fuzz = Loop::new(campaign.target.open(setup)?, guidance, settings, lenses)?;
     let spare = campaign.target.open(setup)?;
     let mut state =

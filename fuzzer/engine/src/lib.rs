@@ -16,6 +16,7 @@ mod minimise;
 mod mutate;
 mod observed;
 mod replay;
+mod split;
 mod way;
 mod why;
 
@@ -34,6 +35,7 @@ pub use minimise::{Budget, Minimised, minimise};
 pub use mutate::{MUTATORS, Material, Mutate};
 pub use observed::Observed;
 pub use replay::{Replay, Step, Trace, replay, replay_recorded};
+pub use split::{Part, Split, SplitOptions, split};
 pub use way::Way;
 pub use why::causal_cone;
 

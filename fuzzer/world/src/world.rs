@@ -9,9 +9,10 @@ use crate::links::Links;
 use crate::log;
 use crate::menu::Menu;
 use crate::panics::{self, Guarded, guard};
+use crate::probe::{self, Section};
 use crate::report::{Effect, Failure, Report, Watch};
 use crate::run::{About, FaultCount, Run};
-use crate::system::{Context, Draws, Input, System};
+use crate::system::{BootError, Context, Draws, Input, System};
 use crate::trace::Recorder;
 use crate::vocabulary::{Argument, Vocabulary};
 use misrule_models::NodeId;
@@ -36,6 +37,8 @@ pub struct World<S: System, J> {
     cut_counted: Vec<bool>,
     overflow: u64,
     recorder: Recorder,
+    /// Whether the parts of this execution's steps are timed.
+    timed: bool,
 }
 
 impl<S: System, J: Judge<S>> World<S, J> {
@@ -71,6 +74,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             cut_counted: vec![false; nodes * nodes],
             overflow: 0,
             recorder: Recorder::default(),
+            timed: false,
             system,
             judge,
             vocabulary,
@@ -85,38 +89,29 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.cx.locals = self.menu.locals[at];
         let (system, cx) = (&self.system, &mut self.cx);
         let (slot, view) = (&mut self.nodes[at], &mut self.views[at]);
+        let timed = self.timed;
         if let Some(disk) = self.disks[at].as_mut() {
             disk.start_step(self.watch.model || self.watch.trace);
         }
         let result = disk::enter(&mut self.disks[at], || {
             guard(|| {
-                match input {
-                    None => *slot = Some(system.boot(cx)?),
-                    Some(input) => {
-                        if let Some(running) = slot.as_mut() {
-                            system.handle(running, input, cx);
-                        }
+                probe::section(timed, Section::Target, || {
+                    match (input, slot.as_mut()) {
+                        (None, _) => *slot = Some(system.boot(cx)?),
+                        (Some(input), Some(running)) => system.handle(running, input, cx),
+                        (Some(_), None) => {}
                     }
-                }
+                    Ok(())
+                })?;
                 if let Some(running) = slot.as_ref() {
-                    system.view(running, view);
+                    probe::section(timed, Section::View, || system.view(running, view));
                 }
                 Ok(())
             })
         });
-        report.failure = match result {
-            Guarded::Returned(Ok(())) => None,
-            Guarded::Returned(Err(error)) => {
-                let error: crate::system::BootError = error;
-                Some(Failure::new(
-                    "boot",
-                    "node-starts",
-                    format!("node {} did not start: {}", node + 1, error.0),
-                ))
-            }
-            Guarded::Panicked(place) => Some(panic_failure(place)),
-            Guarded::Unwound(payload) => Some(unwound_failure(&*payload, node)),
-        };
+        if !matches!(result, Guarded::Returned(Ok(()))) {
+            report.failure = failure(result, node);
+        }
         self.menu.set_timers(node, self.cx.timers, self.cx.locals);
         self.touched |= 1 << node;
         self.after_disk(node);
@@ -137,6 +132,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
     fn flush(&mut self, from: NodeId, report: &mut Report) {
         if !self.cx.draws.made.is_empty() {
             self.count_draws();
+        }
+        if self.cx.outbox.is_empty() {
+            return;
         }
         let mut outbox = std::mem::take(&mut self.cx.outbox);
         for (to, message) in outbox.drain(..) {
@@ -234,8 +232,12 @@ impl<S: System, J: Judge<S>> World<S, J> {
         };
         let judge = &mut self.judge;
         if report.failure.is_none() {
-            let result =
-                guard(|| if first { judge.reset(&seen, report) } else { judge.after(&seen, report) });
+            let timed = self.timed;
+            let result = guard(|| {
+                probe::section(timed, Section::Judge, || {
+                    if first { judge.reset(&seen, report) } else { judge.after(&seen, report) }
+                });
+            });
             if let Guarded::Panicked(place) = result {
                 let mut failure = panic_failure(place);
                 failure.oracle = "judge";
@@ -328,7 +330,8 @@ impl<S: System, J: Judge<S>> World<S, J> {
     fn crash(&mut self, node: NodeId, keep: u16, report: &mut Report) {
         let at = usize::from(node);
         let running = self.nodes[at].take();
-        if let Guarded::Panicked(place) = guard(|| drop(running)) {
+        let timed = self.timed;
+        if let Guarded::Panicked(place) = guard(|| probe::section(timed, Section::Target, || drop(running))) {
             report.failure = Some(panic_failure(place));
         }
         if let Some(disk) = self.disks[at].as_mut() {
@@ -472,10 +475,17 @@ impl<S: System, J: Judge<S>> World<S, J> {
     fn begin_step(&mut self, report: &mut Report) {
         report.keys.clear();
         report.pushed.clear();
-        report.failure = None;
+        // Written only where something is left: dropping nothing costs as much as the step's bookkeeping.
+        if report.failure.is_some() {
+            report.failure = None;
+        }
         report.model_property = None;
-        report.trace = None;
-        self.input = None;
+        if report.trace.is_some() {
+            report.trace = None;
+        }
+        if self.input.is_some() {
+            self.input = None;
+        }
         self.sends.clear();
         self.touched = 0;
         self.links.start_step();
@@ -488,6 +498,8 @@ impl<S: System, J: Judge<S>> World<S, J> {
 impl<S: System, J: Judge<S>> Run for World<S, J> {
     fn reset(&mut self, seed: u64, watch: Watch, report: &mut Report) {
         self.watch = watch;
+        self.timed = probe::is_on();
+        let timed = self.timed;
         self.begin_step(report);
         self.links.clear();
         self.menu.clear();
@@ -502,7 +514,7 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
         for node in 0..self.vocabulary.nodes {
             let running = self.nodes[usize::from(node)].take();
             // A node that panicked may panic again when it is dropped; that tells nothing new.
-            let _ = guard(|| drop(running));
+            let _ = guard(|| probe::section(timed, Section::Target, || drop(running)));
             if let Some(disk) = self.disks[usize::from(node)].as_mut() {
                 disk.clear();
             }
@@ -545,6 +557,20 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
             faults: self.faults,
             overflow: self.overflow,
         }
+    }
+}
+
+/// What is wrong with a call into a node that did not return well.
+#[cold]
+fn failure(result: Guarded<Result<(), BootError>>, node: NodeId) -> Option<Failure> {
+    match result {
+        Guarded::Returned(Ok(())) => None,
+        Guarded::Returned(Err(error)) => {
+            let text = format!("node {} did not start: {}", node + 1, error.0);
+            Some(Failure::new("boot", "node-starts", text))
+        }
+        Guarded::Panicked(place) => Some(panic_failure(place)),
+        Guarded::Unwound(payload) => Some(unwound_failure(&*payload, node)),
     }
 }
 
