@@ -1,9 +1,11 @@
 //! The world: the passive step machine over one system and its judge.
 
+mod disks;
+
 use crate::budget::Budget;
 use crate::choice::{Choice, ChoiceKind, Slot};
 use crate::contract::{Contract, LinkOrder};
-use crate::disk::{self, Disk};
+use crate::disk::{self, CrashStates, Disk};
 use crate::judge::{Judge, Seen};
 use crate::links::Links;
 use crate::log;
@@ -58,10 +60,18 @@ impl<S: System, J: Judge<S>> World<S, J> {
         };
         Self {
             nodes: (0..nodes).map(|_| None).collect(),
-            disks: (0..nodes).map(|_| Some(Box::default())).collect(),
+            disks: (0..nodes).map(|_| Some(Box::new(Disk::new(contract.disk)))).collect(),
             views: (0..nodes).map(|_| S::View::default()).collect(),
             links: Links::new(vocabulary.nodes),
-            cx: Context { me: 0, nodes: vocabulary.nodes, outbox: Vec::new(), timers: 0, locals: 0, draws },
+            cx: Context {
+                me: 0,
+                nodes: vocabulary.nodes,
+                outbox: Vec::new(),
+                timers: 0,
+                locals: 0,
+                draws,
+                has_crash_point: false,
+            },
             menu: Menu::new(&vocabulary, contract),
             watch: Watch::default(),
             input: None,
@@ -83,11 +93,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.cx.me = node;
         self.cx.timers = self.menu.timers[at];
         self.cx.locals = self.menu.locals[at];
+        self.begin_disk(node, input.is_none());
         let (system, cx) = (&self.system, &mut self.cx);
         let (slot, view) = (&mut self.nodes[at], &mut self.views[at]);
-        if let Some(disk) = self.disks[at].as_mut() {
-            disk.start_step(self.watch.model || self.watch.trace);
-        }
         let result = disk::enter(&mut self.disks[at], || {
             guard(|| {
                 match input {
@@ -98,13 +106,18 @@ impl<S: System, J: Judge<S>> World<S, J> {
                         }
                     }
                 }
-                if let Some(running) = slot.as_ref() {
+                if let Some(running) = slot.as_ref()
+                    && !cx.has_crashed()
+                {
                     system.view(running, view);
                 }
                 Ok(())
             })
         });
+        let crash = self.after_disk(node);
         report.failure = match result {
+            // What a node does or says beyond its crash point is nothing.
+            _ if crash.is_some() => None,
             Guarded::Returned(Ok(())) => None,
             Guarded::Returned(Err(error)) => {
                 let error: crate::system::BootError = error;
@@ -119,17 +132,10 @@ impl<S: System, J: Judge<S>> World<S, J> {
         };
         self.menu.set_timers(node, self.cx.timers, self.cx.locals);
         self.touched |= 1 << node;
-        self.after_disk(node);
         self.flush(node, report);
-    }
-
-    fn after_disk(&mut self, node: NodeId) {
-        let Some(disk) = self.disks[usize::from(node)].as_ref() else { return };
-        self.menu.unsynced[usize::from(node)] = disk.pending().min(usize::from(u16::MAX)) as u16;
-        if self.watch.trace {
-            for operation in disk.operations() {
-                self.recorder.effect(format!("disk {operation:?}"));
-            }
+        if let Some(keep) = crash {
+            self.faults[ChoiceKind::Crash as usize].applied += 1;
+            self.stop(node, keep);
         }
     }
 
@@ -325,27 +331,6 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.call(node, Some(input), report);
     }
 
-    fn crash(&mut self, node: NodeId, keep: u16, report: &mut Report) {
-        let at = usize::from(node);
-        let running = self.nodes[at].take();
-        if let Guarded::Panicked(place) = guard(|| drop(running)) {
-            report.failure = Some(panic_failure(place));
-        }
-        if let Some(disk) = self.disks[at].as_mut() {
-            let pending = disk.pending();
-            let kept = disk.crash(self.menu.contract.disk, usize::from(keep));
-            report.choice = Choice::Crash { node, keep: kept.min(usize::from(u16::MAX)) as u16 };
-            disk.start_step(false);
-            if self.watch.trace && pending > 0 {
-                self.recorder.effect(format!("disk kept {kept} of {pending} records not synced"));
-            }
-        }
-        self.menu.unsynced[at] = 0;
-        self.menu.set_timers(node, 0, 0);
-        self.set_up(node, false);
-        self.touched |= 1 << node;
-    }
-
     fn cut(&mut self, from: NodeId, to: NodeId, cut: bool) {
         let link = self.menu.link(from, to);
         if cut {
@@ -394,6 +379,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 self.crash(node, keep, report);
                 Ok(Some(node))
             }
+            Choice::CrashAt { .. } | Choice::Disk { .. } => self.arm(choice),
             Choice::Restart { node } => {
                 self.call(node, None, report);
                 self.set_up(node, self.nodes[usize::from(node)].is_some());
@@ -446,7 +432,12 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 };
                 if fits { Ok(()) } else { Err("the operation does not take the argument") }
             }
-            Choice::Crash { node, .. } => up(node),
+            Choice::Crash { node, keep } => {
+                up(node)?;
+                let beyond = keep.names_beyond(self.menu.unsynced[usize::from(node)]);
+                if beyond { Err("the crash keeps a unit that is not there") } else { Ok(()) }
+            }
+            Choice::CrashAt { node, .. } | Choice::Disk { node, .. } => node_exists(node),
             Choice::Restart { node } => {
                 node_exists(node)?;
                 if self.menu.is_up(node) { Err("the node runs") } else { Ok(()) }
@@ -530,12 +521,21 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
                 let kind = choice.kind();
                 let count = &mut self.faults[kind as usize];
                 count.drawn += 1;
-                count.applied +=
-                    u64::from(!matches!(kind, ChoiceKind::Cut | ChoiceKind::Heal | ChoiceKind::Draw));
+                let later = matches!(choice, Choice::CrashAt { .. })
+                    || matches!(
+                        kind,
+                        ChoiceKind::Cut | ChoiceKind::Heal | ChoiceKind::Draw | ChoiceKind::Disk
+                    );
+                count.applied += u64::from(!later);
                 self.finish(node, false, report);
             }
             Err(effect) => report.effect = effect,
         }
+    }
+
+    fn crash_states(&self, node: NodeId, limit: usize) -> CrashStates {
+        let disk = self.disks.get(usize::from(node)).and_then(Option::as_ref);
+        disk.map(|disk| disk.crash_states(limit)).unwrap_or_default()
     }
 
     fn about(&self) -> About<'_> {
