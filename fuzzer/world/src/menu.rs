@@ -1,5 +1,6 @@
 //! The menu: what can be chosen now, as counts and bit sets kept up to date.
 
+use crate::choice::Choice;
 use crate::contract::Contract;
 use crate::vocabulary::{Argument, Vocabulary};
 use misrule_models::NodeId;
@@ -87,6 +88,18 @@ impl Menu {
     /// Whether `node` runs.
     pub fn is_up(&self, node: NodeId) -> bool {
         node < self.nodes && self.up & (1 << node) != 0
+    }
+
+    /// The choice, without the units that a crash keeps and that are not there: what a changed schedule may still
+    /// mean.
+    #[must_use]
+    pub fn fitted(&self, choice: Choice) -> Choice {
+        match choice {
+            Choice::Crash { node, keep } if node < self.nodes => {
+                Choice::Crash { node, keep: keep.within(self.unsynced[usize::from(node)]) }
+            }
+            other => other,
+        }
     }
 
     /// The position of a link in `deliverable` and `cut`.
