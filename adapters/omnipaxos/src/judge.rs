@@ -1,5 +1,6 @@
 //! The judge: oracles, lenses over the projection, and the model that follows.
 
+use crate::compat;
 use crate::decided::DecidedLogs;
 use crate::mapping::{self, Steps};
 use crate::projection::{Parts, Projection};
@@ -10,17 +11,21 @@ use misrule_world::{Follower, Judge, Report, Seen, Setup, SetupError, Tally};
 use std::fmt::Display;
 
 /// The lenses that the judge can compute.
-pub(crate) const LENSES: [&str; 9] = [
-    "pairs@impl",
-    "waiting@impl",
-    "delivery@impl",
-    "message@impl",
-    "detailed@impl",
-    "pairs@model",
-    "delivery@model",
-    "message@model",
-    "detailed@model",
-];
+pub(crate) const LENSES: &[&str] = if compat::MODELLED {
+    &[
+        "pairs@impl",
+        "waiting@impl",
+        "delivery@impl",
+        "message@impl",
+        "detailed@impl",
+        "pairs@model",
+        "delivery@model",
+        "message@model",
+        "detailed@model",
+    ]
+} else {
+    &["pairs@impl", "waiting@impl", "delivery@impl", "message@impl", "detailed@impl"]
+};
 
 /// Judges the steps of omnipaxos.
 pub struct OmnipaxosJudge {

@@ -61,6 +61,6 @@ pub fn omnipaxos() -> Target {
             "ticks after which unanswered messages are sent again",
         ))
         .contract("reorder,explicit-sync")
-        .lenses(&judge::LENSES)
+        .lenses(judge::LENSES)
         .controls(&[Control::Disk])
 }

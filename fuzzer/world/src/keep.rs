@@ -161,8 +161,8 @@ impl TryFrom<u32> for Keep {
         let known = match code & !0xffff {
             bits if bits & BITS != 0 => Self::bits(code).0 == code,
             0 | ALL_BUT => true,
-            ALL | TORN_LAST => code & 0xffff == 0,
-            ONLY => code & 0xffff >= u32::from(Self::BITS),
+            ALL | TORN_LAST => code as u16 == 0,
+            ONLY => code as u16 >= Self::BITS,
             _ => false,
         };
         if known { Ok(Self(code)) } else { Err(KeepError) }

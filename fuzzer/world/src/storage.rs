@@ -2,7 +2,7 @@
 //!
 //! After `notes/simulation.md`, section C: Pillai et al., "All File Systems Are Not Created Equal" (2014), for
 //! what a crash may leave; Rebello et al., "Can Applications Recover from fsync Failures?" (2020), for failed
-//! syncs; SQLite's documentation for powersafe overwrite.
+//! syncs; `SQLite`'s documentation for powersafe overwrite.
 
 use crate::disk::DiskOutcome;
 use std::fmt;

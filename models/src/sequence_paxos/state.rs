@@ -70,6 +70,19 @@ pub enum Promised {
     Higher,
 }
 
+impl Display for Promised {
+    /// Accepted round, accepted index and decided index of a promise.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::No => f.write_str("-"),
+            Self::Yes(meta) => {
+                write!(f, "{} accepted {} decided {}", meta.accepted_round, meta.accepted, meta.decided)
+            }
+            Self::Higher => f.write_str("higher"),
+        }
+    }
+}
+
 /// What a node knows as a leader. Cleared whenever it stops to lead, so that states do not differ in what can
 /// never be read again.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
@@ -392,7 +405,9 @@ impl Fields for State {
             }
             field("sequence", &format_args!("{}/{}", node.sequence.session, node.sequence.counter));
             if node.role == Role::Leader {
-                field("promises", &format_args!("{:?}", node.leading.promises));
+                for (from, promised) in node.leading.promises.iter().enumerate() {
+                    field(&format!("promise_of.{}", from + 1), promised);
+                }
                 field("accepted", &format_args!("{:?}", node.leading.accepted));
             }
         }

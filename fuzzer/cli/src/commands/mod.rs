@@ -2,6 +2,7 @@
 
 mod check;
 mod fuzz;
+mod history;
 mod list;
 mod minimize;
 mod model;
@@ -32,6 +33,7 @@ enum Command {
     Show(show::Arguments),
     Check(check::Arguments),
     Model(model::Arguments),
+    History(history::Arguments),
 }
 
 impl Cli {
@@ -45,6 +47,7 @@ impl Cli {
             Command::Show(arguments) => show::run(arguments, session),
             Command::Check(arguments) => check::run(arguments, session),
             Command::Model(arguments) => model::run(arguments, session),
+            Command::History(arguments) => history::run(arguments, session),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod errors;
 mod fuzz;
+mod history;
 mod replay;
 
 use crate::session::Session;

@@ -11,7 +11,9 @@ use crate::draw::Drawer;
 use crate::execute::{Execution, Misfit, Mode, execute_explicit};
 use crate::fingerprint::Fingerprint;
 use item::{Item, ItemRun, Substitute, cone, unnamed};
-use misrule_world::{Choice, ChoiceKind, FaultProfile, Keep, KeepShape, NodeId, Rng, Run, Slot, Watch};
+use misrule_world::{
+    Argument, Choice, ChoiceKind, FaultProfile, Keep, KeepShape, NodeId, Rng, Run, Slot, Watch,
+};
 use std::collections::BTreeSet;
 
 /// How much work a minimisation may do.
@@ -24,9 +26,9 @@ pub struct Budget {
 }
 
 impl Default for Budget {
-    /// 30 million steps or 200,000 executions: some seconds on most targets.
+    /// 50 million steps or 500,000 executions: some seconds on most targets.
     fn default() -> Self {
-        Self { stop_after_steps: 30_000_000, stop_after_executions: 200_000 }
+        Self { stop_after_steps: 50_000_000, stop_after_executions: 500_000 }
     }
 }
 
@@ -69,8 +71,8 @@ const SMALL_CHUNK: usize = 6;
 /// In the first rounds a chunk is at least this part of the schedule; later rounds go as much finer.
 const GRAIN: usize = 16;
 
-/// The search nearby ends after so many steps that did not help.
-const WALK_STEPS: u64 = 5_000_000;
+/// The search nearby ends after so many steps for each choice beyond [`SHORT`], when none of them helped.
+const WALK_STEPS: u64 = 1_000_000;
 
 /// Length of walks that start afresh.
 const WALK_LENGTH: usize = 400;
@@ -233,7 +235,9 @@ impl Search<'_> {
         let mut rng = Rng::new(self.fingerprint.0);
         let mut drawer = Drawer::new(FaultProfile::Default);
         let mut spent = self.steps;
-        while self.best.len() > SHORT && self.steps - spent < WALK_STEPS && !self.exhausted() {
+        while self.steps - spent < WALK_STEPS * self.best.len().saturating_sub(SHORT) as u64
+            && !self.exhausted()
+        {
             let afresh = rng.chance(1, 2);
             let cut = if afresh { 0 } else { rng.below(self.best.len() as u32) as usize };
             let room = if afresh { WALK_LENGTH } else { self.best.len() - 1 - cut };
@@ -290,7 +294,7 @@ impl Search<'_> {
     fn simplify(&mut self) {
         let mut at = 0;
         while at < self.best.len() {
-            for choice in simpler(self.best[at].choice, self.rank_of_argument(at)) {
+            for choice in simpler(self.best[at].choice, &self.simpler_arguments(at)) {
                 if self.exhausted() {
                     return;
                 }
@@ -307,9 +311,10 @@ impl Search<'_> {
         }
     }
 
-    /// How many different smaller arguments there are among the requests, plus one: renumbers fresh values.
-    fn rank_of_argument(&self, at: usize) -> u32 {
-        let Choice::Request { argument, .. } = self.best[at].choice else { return 0 };
+    /// Simpler arguments for a request, simplest first. Values that no other request may use are renumbered in
+    /// the order of their size; other arguments may also become 0.
+    fn simpler_arguments(&self, at: usize) -> Vec<u32> {
+        let Choice::Request { argument, operation, .. } = self.best[at].choice else { return Vec::new() };
         let smaller: BTreeSet<u32> = self
             .best
             .iter()
@@ -318,7 +323,10 @@ impl Search<'_> {
                 _ => None,
             })
             .collect();
-        smaller.len() as u32 + 1
+        let rank = smaller.len() as u32 + 1;
+        let kind = self.run.menu().operations.get(usize::from(operation)).map(|(_, kind)| *kind);
+        let simpler = if kind == Some(Argument::Fresh) { vec![rank] } else { vec![0, rank] };
+        simpler.into_iter().filter(|simple| *simple < argument).collect()
     }
 }
 
@@ -362,12 +370,11 @@ fn simpler_keeps(keep: Keep) -> Vec<Keep> {
 }
 
 /// Simpler forms of a choice, simplest first; none when it is simple already.
-fn simpler(choice: Choice, rank: u32) -> Vec<Choice> {
+fn simpler(choice: Choice, arguments: &[u32]) -> Vec<Choice> {
     match choice {
-        Choice::Request { node, operation, argument } if argument > 0 => [0, rank]
-            .into_iter()
-            .filter(|simple| *simple < argument)
-            .map(|argument| Choice::Request { node, operation, argument })
+        Choice::Request { node, operation, .. } => arguments
+            .iter()
+            .map(|argument| Choice::Request { node, operation, argument: *argument })
             .collect(),
         Choice::Crash { node, keep } => {
             simpler_keeps(keep).into_iter().map(|keep| Choice::Crash { node, keep }).collect()

@@ -1,6 +1,6 @@
 //! Byte files as a target uses them.
 
-use super::files::{Files, Landing, OpKind, Place, block_off};
+use super::files::{Files, Landing, Op, OpKind, Place, block_off};
 use super::outcome::{Class, DiskError, DiskOutcome};
 use super::units::{Group, Unit, What};
 use super::{DISK_BYTES_MAX, Disk, DiskHandle, DiskOperation, operate};
@@ -71,7 +71,8 @@ impl DiskHandle {
     /// # Errors
     /// There is no file `from`; a name is bad; outside a step, after a crash point, or where a choice says so.
     pub fn rename(self, from: &str, to: &str) -> Result<(), DiskError> {
-        (checked(from)?, checked(to)?);
+        checked(from)?;
+        checked(to)?;
         operate(Class::Names, |disk, outcome| {
             if let Some(outcome) = outcome {
                 return Err(failed(outcome));
@@ -119,7 +120,7 @@ impl DiskHandle {
     /// Outside a step, after a crash point, or where a choice says so.
     pub fn sync_dir(self) -> Result<(), DiskError> {
         operate(Class::Sync, |disk, outcome| {
-            let durable = disk.settle(outcome, |files, durable| files.settle(durable, |op| op.is_name()))?;
+            let durable = disk.settle(outcome, |files, durable| files.settle(durable, Op::is_name))?;
             disk.note_with(DiskOperation::SyncDir { durable }, |_| {
                 format!("sync directory: {durable} durable")
             });

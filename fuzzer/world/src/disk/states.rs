@@ -66,12 +66,12 @@ impl Search<'_> {
         let at = self.kept.len();
         let Some(unit) = self.units.get(at) else { return self.note(Keep::ALL) };
         let mut lost = lost.clone();
-        let (survive, die) = match unit.what {
-            What::Garbage { .. } => (true, !self.kept[at - 1]),
-            _ => {
-                let survives = lost.permits(unit, &self.disk.contract);
-                (survives, !(survives && self.disk.keeps_all()))
-            }
+        let is_garbage = matches!(unit.what, What::Garbage { .. });
+        let (survive, die) = if is_garbage {
+            (true, !self.kept[at - 1])
+        } else {
+            let survives = lost.permits(unit, &self.disk.contract);
+            (survives, !(survives && self.disk.keeps_all()))
         };
         if survive {
             self.kept.push(true);
@@ -79,7 +79,7 @@ impl Search<'_> {
             self.kept.pop();
         }
         if die {
-            if !matches!(unit.what, What::Garbage { .. }) {
+            if !is_garbage {
                 lost.lose(unit);
             }
             self.kept.push(false);

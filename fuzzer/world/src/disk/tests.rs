@@ -222,7 +222,7 @@ fn states_cover_the_log_and_are_bounded() {
     }
     node.call(|| {
         for number in 0..40 {
-            DISK.create(&format!("g{number}")).unwrap().append(&[7; 20_000]).unwrap();
+            DISK.create(&format!("g{number}")).unwrap().append(&vec![7; 20_000]).unwrap();
         }
     });
     let states = node.disk().crash_states(1_000);

@@ -86,7 +86,9 @@ fn pick(run: &World<Store, Durability>, outcomes: &[DiskOutcome], left: u32, rng
 /// How many of so many random executions lose or invent a value.
 fn failures(design: Design, contract: &str, executions: u32) -> u32 {
     let block = if contract.contains("block=") { "" } else { ",block=64" };
-    let contract = Contract::default().overridden(&format!("{contract}{block}")).unwrap();
+    let Ok(contract) = Contract::default().overridden(&format!("{contract}{block}")) else {
+        panic!("not a contract: {contract}")
+    };
     let outcomes: Vec<DiskOutcome> = DiskOutcome::ALL
         .iter()
         .map(|(outcome, _)| *outcome)
@@ -131,6 +133,7 @@ fn permits(design: Design, preset: DiskPreset) -> bool {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "the matrix is for people")]
 fn designs_fail_where_the_contract_permits_it() {
     let mut matrix = format!("{:<20}", "");
     for (_, word) in DiskPreset::ALL {

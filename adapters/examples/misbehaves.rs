@@ -1,0 +1,219 @@
+//! A target whose requests each make one of the oracles that every target has fail: two nodes that count, and a
+//! model of the count. `adapters/tests/oracles.rs` replays schedules on it.
+
+use misrule::{
+    Argument, BootError, Context, Event, Fields, Follower, Input, Judge, Kind, LensSet, Mapping, Model,
+    NodeId, Operation, Property, Refusal, Report, Seen, Step, System, Tally, Target, Vocabulary, target,
+};
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// Counts of the model beyond which its property does not hold.
+const COUNT_MAX: u32 = 2;
+
+/// What clients can ask for, in the order of the vocabulary.
+const OPERATIONS: [&str; 9] = [
+    "count",
+    "count-twice",
+    "count-back",
+    "panic",
+    "send-nowhere",
+    "send-for-ever",
+    "append-for-ever",
+    "lock",
+    "panic-in-judge",
+];
+
+struct Misbehaves {
+    vocabulary: Vocabulary,
+}
+
+#[derive(Default)]
+struct View {
+    count: u32,
+    asked: u8,
+}
+
+impl Fields for View {
+    fn fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
+        visit("count", &self.count);
+    }
+}
+
+/// A node: its count, and what it was asked last.
+struct Node(u32, u8);
+
+impl System for Misbehaves {
+    type Node = Node;
+    type Message = ();
+    type View = View;
+
+    fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    fn boot(&self, cx: &mut Context<()>) -> Result<Node, BootError> {
+        let mut count = 0;
+        let mut locked = false;
+        let read = cx.disk().read(|record| match record {
+            b"lock" => locked = true,
+            _ => count += 1,
+        });
+        if read.is_err() || locked {
+            return Err(BootError("the disk is locked".to_owned()));
+        }
+        Ok(Node(count, 0))
+    }
+
+    fn handle(&self, node: &mut Node, input: Input<()>, cx: &mut Context<()>) {
+        let Input::Request { operation, .. } = input else { return };
+        let disk = cx.disk();
+        let keep = |record: &[u8]| disk.append(record).and_then(|()| disk.sync()).expect("inside a step");
+        node.1 = operation;
+        match OPERATIONS[usize::from(operation)] {
+            "count" => {
+                node.0 += 1;
+                keep(b"count");
+            }
+            "count-twice" => node.0 += 2,
+            "count-back" => node.0 = node.0.saturating_sub(1),
+            "panic" => panic!("asked to"),
+            "send-nowhere" => cx.send(Context::<()>::NOBODY, ()),
+            "send-for-ever" => loop {
+                cx.send(0, ());
+            },
+            "append-for-ever" => loop {
+                keep(b"more");
+            },
+            "lock" => keep(b"lock"),
+            _ => {}
+        }
+    }
+
+    fn view(&self, node: &Node, out: &mut View) {
+        *out = View { count: node.0, asked: node.1 };
+    }
+
+    fn kind(&self, (): &()) -> u8 {
+        0
+    }
+}
+
+/// The model: each node counts up, one at a time.
+///
+/// What this model leaves out: crashes.
+struct Counts;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct State([u32; 2]);
+
+impl Fields for State {
+    fn fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
+        visit("first", &self.0[0]);
+        visit("second", &self.0[1]);
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Action {
+    Count(NodeId),
+    CountBack(NodeId),
+}
+
+impl Model for Counts {
+    type State = State;
+    type Action = Action;
+
+    fn initial(&self, out: &mut Vec<State>) {
+        out.push(State([0; 2]));
+    }
+
+    fn step(&self, state: &mut State, action: &Action) -> Step<State> {
+        match action {
+            Action::Count(node) => state.0[usize::from(*node)] += 1,
+            Action::CountBack(_) => return Step::Refused(Refusal("nobody counts back")),
+        }
+        Step::Taken
+    }
+
+    fn enabled(&self, _: &State, out: &mut Vec<Action>) {
+        out.extend([Action::Count(0), Action::Count(1)]);
+    }
+
+    fn properties(&self) -> &'static [Property<Self>] {
+        &[Property {
+            name: "counts-bounded",
+            kind: Kind::Always,
+            holds: |_, state| state.0.iter().all(|count| *count <= COUNT_MAX),
+        }]
+    }
+}
+
+/// Reads requests as actions.
+struct Steps;
+
+impl Mapping<Misbehaves> for Steps {
+    type Model = Counts;
+
+    fn events(&mut self, seen: &Seen<'_, Misbehaves>, out: &mut Vec<Event<Action>>) {
+        let (Some(node), Some(Input::Request { operation, .. })) = (seen.node, seen.input) else { return };
+        match OPERATIONS[usize::from(*operation)] {
+            // Twice: the mapping sees one count too few, as the mapping of a real target might.
+            "count" | "count-twice" => out.push(Event::Action(Action::Count(node))),
+            "count-back" => out.push(Event::Action(Action::CountBack(node))),
+            _ => {}
+        }
+    }
+
+    fn project(&self, seen: &Seen<'_, Misbehaves>, state: &mut State) {
+        for (count, view) in state.0.iter_mut().zip(seen.views) {
+            *count = view.count;
+        }
+    }
+
+    fn compare(&self, seen: &Seen<'_, Misbehaves>, state: &State, full: bool) -> Option<String> {
+        let differs = || state.0.iter().zip(seen.views).find(|(count, view)| **count != view.count);
+        let (count, view) = if full { differs()? } else { return None };
+        Some(format!("count: {count} in the model, {} in the implementation", view.count))
+    }
+}
+
+/// The judge, which panics when asked to.
+struct Watched(Follower<Misbehaves, Steps>);
+
+impl Judge<Misbehaves> for Watched {
+    fn reset(&mut self, seen: &Seen<'_, Misbehaves>, report: &mut Report) {
+        self.0.reset(seen, report);
+    }
+
+    fn after(&mut self, seen: &Seen<'_, Misbehaves>, report: &mut Report) {
+        let asked = seen.node.map_or(0, |node| seen.views[usize::from(node)].asked);
+        match OPERATIONS[usize::from(asked)] {
+            "panic-in-judge" => panic!("asked to"),
+            _ => self.0.after(seen, report),
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        self.0.tally()
+    }
+
+    fn model_fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
+        self.0.fields(visit);
+    }
+}
+
+fn misbehaves() -> Target {
+    target("misbehaves", |_setup| {
+        let operation = |name| Operation { name, argument: Argument::None, weight: 1 };
+        let operations = OPERATIONS.map(operation).to_vec();
+        let vocabulary = Vocabulary { nodes: 2, kinds: vec!["Nothing"], operations, ..Vocabulary::default() };
+        Ok((Misbehaves { vocabulary }, Watched(Follower::new(Counts, Steps, LensSet::default()))))
+    })
+    .version("0.1.0")
+    .description("two nodes that do what no target should, when asked to")
+}
+
+fn main() -> ExitCode {
+    misrule::main(vec![misbehaves()])
+}
