@@ -33,6 +33,8 @@ pub struct World<S: System, J> {
     input: Option<Input<S::Message>>,
     sends: Vec<(NodeId, S::Message)>,
     touched: u64,
+    /// Whether the step has passed a crash point.
+    died: bool,
     faults: [FaultCount; ChoiceKind::COUNT],
     /// For each cut link, whether the cut has blocked or lost a message.
     cut_counted: Vec<bool>,
@@ -77,6 +79,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             input: None,
             sends: Vec::new(),
             touched: 0,
+            died: false,
             faults: [FaultCount::default(); ChoiceKind::COUNT],
             cut_counted: vec![false; nodes * nodes],
             overflow: 0,
@@ -135,6 +138,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.flush(node, report);
         if let Some(keep) = crash {
             self.faults[ChoiceKind::Crash as usize].applied += 1;
+            self.died = true;
             self.stop(node, keep);
         }
     }
@@ -235,6 +239,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             operations,
             views: &self.views,
             up: self.menu.up,
+            died: self.died,
             touched: self.touched,
             links: &self.links,
         };
@@ -469,6 +474,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.input = None;
         self.sends.clear();
         self.touched = 0;
+        self.died = false;
         self.links.start_step();
         if self.watch.trace {
             log::start();
