@@ -87,10 +87,9 @@ impl Judge<TwoPhaseCommit> for TwoPhaseJudge {
 
     fn after(&mut self, seen: &Seen<'_, TwoPhaseCommit>, report: &mut Report) {
         report.failure = self.oracles.check(seen);
-        if report.failure.is_none() {
-            self.look(seen, report);
-            self.follower.after(seen, report);
-        }
+        self.look(seen, report);
+        // Also where an oracle has failed: whether the model's own property broke decides the finding's class.
+        self.follower.after(seen, report);
     }
 
     fn tally(&self) -> Tally {

@@ -1,5 +1,6 @@
 //! The one place that reads the clock.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Measures time since it was made.
@@ -15,6 +16,12 @@ impl Stopwatch {
     pub(crate) fn elapsed(self) -> Duration {
         self.0.elapsed()
     }
+}
+
+/// Nanoseconds since this was first asked.
+pub(crate) fn nanoseconds() -> u64 {
+    static START: OnceLock<Stopwatch> = OnceLock::new();
+    START.get_or_init(Stopwatch::start).elapsed().as_nanos() as u64
 }
 
 /// Time since 1970, for names of folders and for drawing a seed.

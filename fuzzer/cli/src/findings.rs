@@ -6,7 +6,7 @@ use crate::folder::{Folder, write};
 use crate::resolve::changed;
 use crate::schedules::{self, Loaded};
 use crate::shown;
-use misrule_engine::{Finding, Replay};
+use misrule_engine::{Finding, Replay, replay_recorded};
 use misrule_report::{self as report, Field, Step};
 use misrule_world::{Header, Run, Schedule, Setup, Target};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ impl Saver<'_> {
         let mut replays = Vec::new();
         for at in 0..REPLAYS {
             let keep = at == 0;
-            replays.push(schedules::execute(&mut *run, header.seed, &schedule, wanted, keep, &mut |_, _| {}));
+            replays.push(replay_recorded(&mut *run, header.seed, &schedule, wanted, keep, &mut |_, _| {}));
         }
         let first = &replays[0];
         let same = |replay: &&Replay| {

@@ -2,10 +2,10 @@
 
 use crate::exit::{DIVERGED, Error, FOUND, OK};
 use crate::session::Session;
-use misrule_engine::{Fingerprint, Replay, Step, replay};
+use misrule_engine::{Fingerprint, Replay, Step, replay_recorded};
 use misrule_world::text::{self, HeaderLines, ParseError};
 use misrule_world::{
-    Contract, Expectation, Header, Run, Schedule, ScheduleFile, SettingError, Settings, Setup, Target, Watch,
+    Contract, Expectation, Header, Run, Schedule, ScheduleFile, SettingError, Settings, Setup, Target,
 };
 use std::path::Path;
 
@@ -70,31 +70,6 @@ pub(crate) struct Judged {
     pub(crate) notes: Vec<String>,
 }
 
-/// Everything that a replay watches.
-const FULL: Watch = Watch { keys: false, model: true, conformance: true, trace: true };
-
-/// Executes a schedule with the model on. A finding of another oracle may hide behind what the model says
-/// first: where `wanted` does not show, the schedule is executed once more without the model.
-pub(crate) fn execute(
-    run: &mut dyn Run,
-    seed: u64,
-    schedule: &Schedule,
-    wanted: Option<&str>,
-    keep: bool,
-    each: &mut dyn FnMut(u32, &Step),
-) -> Replay {
-    let shows = |replay: &Replay| {
-        wanted.is_none_or(|wanted| replay.fingerprint().is_some_and(|found| found.to_string() == wanted))
-    };
-    let full = replay(run, seed, schedule, FULL, keep, each);
-    if shows(&full) {
-        return full;
-    }
-    let plain = Watch { trace: true, ..Watch::default() };
-    let second = replay(run, seed, schedule, plain, keep, &mut |_, _| {});
-    if shows(&second) { second } else { full }
-}
-
 impl Loaded<'_> {
     /// The fingerprint that the header expects.
     pub(crate) fn wanted(&self) -> Option<&str> {
@@ -107,7 +82,8 @@ impl Loaded<'_> {
     /// Replays the schedule and judges what it shows by the header.
     pub(crate) fn replay(&mut self, keep: bool, each: &mut dyn FnMut(u32, &Step)) -> Judged {
         let (seed, wanted) = (self.file.header.seed, self.wanted().map(str::to_owned));
-        let replay = execute(&mut *self.run, seed, &self.file.schedule, wanted.as_deref(), keep, each);
+        let replay =
+            replay_recorded(&mut *self.run, seed, &self.file.schedule, wanted.as_deref(), keep, each);
         self.judge(replay)
     }
 

@@ -7,6 +7,7 @@ use crate::finding::Finding;
 use crate::fingerprint::Fingerprint;
 use crate::guidance::strategy;
 use crate::minimise::Budget;
+use crate::replay::replay_recorded;
 use crate::way::Way;
 use crate::{EngineError, MutatorYield};
 use misrule_models::stable_hash;
@@ -170,18 +171,9 @@ pub struct Outcome {
 /// A target that cannot be opened or a strategy that does not exist, before anything runs; an internal error.
 pub fn campaign(campaign: &Campaign<'_>, observer: &mut dyn Observer) -> Result<Outcome, EngineError> {
     let (options, setup) = (campaign.options, campaign.setup);
-    let lenses = if options.guidance == "random" && setup.lenses.is_empty() { 0 } else { setup.lenses.len() };
+    let (settings, lenses) = Settings::of(setup, options);
     let guidance = strategy(&options.guidance, options.faults, lenses, options.steps_max)
         .ok_or_else(|| EngineError::Guidance(options.guidance.clone()))?;
-    let settings = Settings {
-        seed: options.seed,
-        draw_seed: mix(options.seed),
-        faults: options.faults,
-        conformance: options.conformance,
-        model_guides: setup.lenses.iter().any(|lens| lens.ends_with("@model")),
-        steps_max: options.steps_max,
-        keys: lenses > 0,
-    };
     let fuzz = Loop::new(campaign.target.open(setup)?, guidance, settings, lenses)?;
     let spare = campaign.target.open(setup)?;
     let mut state =
@@ -207,11 +199,13 @@ impl Running<'_> {
     fn replay_corpus(&mut self) -> Result<(), EngineError> {
         for entry in self.campaign.corpus {
             let mut run = self.campaign.target.open(&entry.setup)?;
-            let mut execution = Execution::default();
-            let watch = Watch { model: true, conformance: true, ..Watch::default() };
-            let mode = Mode { seed: entry.seed, watch, misfit: Misfit::Skip };
-            execute_explicit(&mut *run, mode, &entry.schedule.choices, &mut execution);
-            let shown = execution.fingerprint().map(|fingerprint| fingerprint.to_string());
+            let recorded = match &entry.expect {
+                Expectation::Fail { fingerprint, .. } => Some(fingerprint.as_str()),
+                Expectation::None | Expectation::Pass => None,
+            };
+            let replay =
+                replay_recorded(&mut *run, entry.seed, &entry.schedule, recorded, false, &mut |_, _| {});
+            let shown = replay.fingerprint().map(|fingerprint| fingerprint.to_string());
             let (as_recorded, expected) = match &entry.expect {
                 Expectation::None => (true, String::new()),
                 Expectation::Pass => (shown.is_none(), "that it passes".to_owned()),
@@ -220,7 +214,7 @@ impl Running<'_> {
                 }
             };
             if !as_recorded {
-                let saw = execution.failure.map_or_else(|| "it passes".to_owned(), |f| f.property);
+                let saw = replay.failure.map_or_else(|| "it passes".to_owned(), |f| f.property);
                 let text = format!("{} records {expected}; now {saw}", entry.name);
                 let mut failure = Failure::new("regression", "behaves-as-recorded", text);
                 failure.detail.clone_from(&entry.name);
@@ -229,7 +223,7 @@ impl Running<'_> {
             let same = entry.setup.settings == self.campaign.setup.settings
                 && entry.setup.contract == self.campaign.setup.contract;
             if same && self.settings.keys {
-                self.fuzz.feed(&entry.schedule.choices)?;
+                self.fuzz.feed(&replay.choices)?;
             }
         }
         Ok(())

@@ -89,7 +89,7 @@ pub(crate) fn classify(run: &mut dyn Run, seed: u64, oracle: &str, choices: &[Ch
             format!("the model takes all {walked} steps and then breaks its own property `{property}`"),
         ),
         _ if followed == 0 => {
-            (Class::Implementation, "no rule for another class applies; there is no model".to_owned())
+            (Class::Implementation, "no rule for another class applies; no model followed a step".to_owned())
         }
         _ => (
             Class::Implementation,

@@ -128,7 +128,9 @@ pub fn execute_explicit(run: &mut dyn Run, mode: Mode, choices: &[Choice], out: 
 
 fn note(run: &mut dyn Run, watcher: &mut dyn Watcher, report: &mut Report, out: &mut Execution) -> bool {
     let news = watcher.saw(out.steps(), run, report);
-    out.failure = report.failure.take();
+    if report.failure.is_some() {
+        out.failure = report.failure.take();
+    }
     news
 }
 

@@ -35,6 +35,13 @@ pub struct Finding {
     pub known: bool,
 }
 
+/// What an execution may compute when it is to show a known failure again, cheapest first. A failure of the
+/// model's oracles needs the model; one oracle may hide another, so that no single watch shows all findings.
+pub const WATCHES: [Watch; 3] = {
+    let plain = Watch { keys: false, model: false, conformance: false, trace: false };
+    [plain, Watch { model: true, ..plain }, Watch { model: true, conformance: true, ..plain }]
+};
+
 impl Finding {
     /// Minimises and classifies a failing execution.
     ///
@@ -48,16 +55,9 @@ impl Finding {
         budget: Budget,
     ) -> Self {
         let fingerprint = Fingerprint::of(&failure);
-        // Only the model's oracles need the model while candidates are tried.
-        let plain = Watch::default();
-        let full = Watch { model: true, conformance: true, ..plain };
-        let mut minimised = None;
-        for watch in [plain, full] {
-            minimised = minimise(run, seed, watch, &found, fingerprint, budget).map(|min| (min, watch));
-            if minimised.is_some() {
-                break;
-            }
-        }
+        let minimised = WATCHES.iter().find_map(|watch| {
+            minimise(run, seed, *watch, &found, fingerprint, budget).map(|minimised| (minimised, *watch))
+        });
         let Some((minimised, watch)) = minimised else {
             return Self {
                 fingerprint,

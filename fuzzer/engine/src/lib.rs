@@ -17,6 +17,7 @@ mod minimise;
 mod mutate;
 mod observed;
 mod replay;
+mod split;
 mod way;
 mod why;
 
@@ -28,13 +29,14 @@ pub use draw::Drawer;
 pub use execute::{
     Chooser, Execution, Misfit, Mode, TailChooser, Unwatched, Watcher, execute, execute_explicit,
 };
-pub use finding::Finding;
+pub use finding::{Finding, WATCHES};
 pub use fingerprint::Fingerprint;
 pub use guidance::{Guidance, Plan, STRATEGIES, strategy};
 pub use minimise::{Budget, Minimised, minimise};
 pub use mutate::{MUTATORS, Material, Mutate};
 pub use observed::Observed;
-pub use replay::{Replay, Step, Trace, replay};
+pub use replay::{Replay, Step, Trace, replay, replay_recorded};
+pub use split::{Part, Split, SplitOptions, split};
 pub use way::Way;
 pub use why::causal_cone;
 

@@ -12,6 +12,8 @@ pub struct Observed {
     pub met: Vec<(u32, u32)>,
     /// How many of them were new.
     pub new_cells: u32,
+    /// Choices of the input; the guidance picked what follows.
+    pub given: u32,
     /// Choices of the input that only lead back to a cell.
     pub returned: u32,
     /// Whether the model and its comparison with the implementation were on.

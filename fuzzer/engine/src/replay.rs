@@ -1,6 +1,7 @@
 //! Replay: executes a schedule with everything recorded.
 
 use crate::execute::{Chooser, Execution, Misfit, Mode, TailChooser, Watcher, execute};
+use crate::finding::WATCHES;
 use crate::fingerprint::Fingerprint;
 use misrule_world::{Choice, Failure, NodeId, Report, Run, Schedule, TraceHash, TraceStep, Watch};
 
@@ -110,4 +111,27 @@ pub fn replay(
         drift: execution.drift,
         failure: execution.failure,
     }
+}
+
+/// Replays a schedule with the model and every comparison on. One oracle may hide another: where the finding
+/// with the fingerprint `wanted` does not show, the schedule is executed again with less watched, and the
+/// first replay that shows it counts; when none does, the one with everything on.
+pub fn replay_recorded(
+    run: &mut dyn Run,
+    seed: u64,
+    schedule: &Schedule,
+    wanted: Option<&str>,
+    keep: bool,
+    each: &mut dyn FnMut(u32, &Step),
+) -> Replay {
+    let shows = |replay: &Replay| {
+        wanted.is_none_or(|wanted| replay.fingerprint().is_some_and(|found| found.to_string() == wanted))
+    };
+    let [less @ .., full] = WATCHES;
+    let first = replay(run, seed, schedule, full, keep, each);
+    if shows(&first) {
+        return first;
+    }
+    let others = less.iter().rev().map(|watch| replay(run, seed, schedule, *watch, keep, &mut |_, _| {}));
+    others.into_iter().find(shows).unwrap_or(first)
 }

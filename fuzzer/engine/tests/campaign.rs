@@ -91,20 +91,22 @@ fn duplicates_are_counted_not_stored() {
     );
 }
 
+/// Fails the test when anything runs.
+struct Never;
+impl misrule_engine::Observer for Never {
+    fn elapsed(&mut self) -> std::time::Duration {
+        panic!("the clock was read")
+    }
+    fn progress(&mut self, _: &misrule_engine::Progress) -> bool {
+        panic!("something ran")
+    }
+    fn found(&mut self, _: &misrule_engine::Finding) {}
+}
+
 #[test]
 fn an_unknown_strategy_is_an_error_before_anything_runs() {
     let target = two_phase_commit();
     let setup = setup(&target, &[], &[]);
-    struct Never;
-    impl misrule_engine::Observer for Never {
-        fn elapsed(&mut self) -> std::time::Duration {
-            panic!("the clock was read")
-        }
-        fn progress(&mut self, _: &misrule_engine::Progress) -> bool {
-            panic!("something ran")
-        }
-        fn found(&mut self, _: &misrule_engine::Finding) {}
-    }
     let campaign = misrule_engine::Campaign {
         target: &target,
         setup: &setup,

@@ -20,7 +20,7 @@ fn executed(run: &mut dyn Run, choices: &[Choice], tail: u32) -> Vec<Choice> {
         choices: Vec::new(),
         tail: Some(Tail { seed: 9, steps: tail, faults: FaultProfile::Default }),
     };
-    let mut chooser = TailChooser::of(&tail).unwrap();
+    let mut chooser = TailChooser::of(&tail).expect("the schedule has a tail");
     let mut execution = Execution::default();
     execute(run, MODE, choices, Some(&mut chooser), &mut Unwatched, &mut Report::default(), &mut execution);
     execution.choices
@@ -34,7 +34,7 @@ fn random_schedule(run: &mut dyn Run, seed: u64) -> Vec<Choice> {
     drawer.reset(run.menu());
     let mut choices = Vec::new();
     while choices.len() < 150 {
-        let choice = drawer.pick(run.menu(), &mut rng).unwrap();
+        let choice = drawer.pick(run.menu(), &mut rng).expect("something can happen");
         run.step(choice, &mut report);
         choices.push(report.choice);
     }

@@ -1,6 +1,7 @@
 //! Joins a model to a world: a mapping turns steps into actions, and the model follows.
 
 use crate::judge::{Seen, Tally};
+use crate::probe::{self, Section};
 use crate::report::{Failure, Report};
 use crate::system::System;
 use misrule_models::{Event, Fields, Kind, LensSet, Model, Walk, Walked};
@@ -46,6 +47,8 @@ pub struct Follower<S: System, M: Mapping<S>> {
     tally: Tally,
     /// For each `sometimes` property, whether this execution has seen it.
     seen_now: Vec<bool>,
+    /// Whether the parts of this execution's steps are timed.
+    timed: bool,
 }
 
 impl<S: System, M: Mapping<S>> Follower<S, M> {
@@ -58,12 +61,13 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
         let sometimes = walk.model().properties().iter().filter(|p| p.kind == Kind::Sometimes);
         let tally = Tally { sometimes: sometimes.map(|p| (p.name, 0)).collect(), ..Tally::default() };
         let seen_now = vec![false; tally.sometimes.len()];
-        Self { mapping, walk, lenses, events: Vec::new(), tally, seen_now }
+        Self { mapping, walk, lenses, events: Vec::new(), tally, seen_now, timed: false }
     }
 
     /// A new execution. Call it from the judge's `reset`.
     pub fn reset(&mut self, seen: &Seen<'_, S>, report: &mut Report) {
         if seen.watch.model {
+            self.timed = probe::is_on();
             self.walk.reset();
             self.mapping.reset(seen);
             self.seen_now.fill(false);
@@ -80,15 +84,9 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
         self.tally.steps_followed += 1;
         self.mapping.recycle(&mut self.events);
         self.mapping.events(seen, &mut self.events);
-        for at in 0..self.events.len() {
-            if let Event::Deviation(name) = self.events[at] {
-                self.count_deviation(name);
-            }
-            if let Walked::Refused(refusal) = self.walk.follow(&self.events[at]) {
-                let text = format!("the model refuses {}: {}", self.told(at), refusal.0);
-                report.failure.get_or_insert(Failure::new("model", kebab(refusal.0), text));
-                return;
-            }
+        let timed = self.timed && !self.events.is_empty();
+        if !probe::section(timed, Section::Model, || self.follow(report)) {
+            return;
         }
         let lost = self.walk.lost();
         if lost {
@@ -98,6 +96,21 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
         }
         let moved = lost || self.events.iter().any(|event| matches!(event, Event::Action(_)));
         self.judge(seen, moved, report);
+    }
+
+    /// Takes the events through the model; false where it refuses one.
+    fn follow(&mut self, report: &mut Report) -> bool {
+        for at in 0..self.events.len() {
+            if let Event::Deviation(name) = self.events[at] {
+                self.count_deviation(name);
+            }
+            if let Walked::Refused(refusal) = self.walk.follow(&self.events[at]) {
+                let text = format!("the model refuses {}: {}", self.told(at), refusal.0);
+                report.failure.get_or_insert(Failure::new("model", kebab(refusal.0), text));
+                return false;
+            }
+        }
+        true
     }
 
     fn told(&self, at: usize) -> String {
@@ -133,26 +146,28 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
             return;
         }
         let Some(state) = self.walk.state() else { return };
-        let mut sometimes = 0;
         let properties = if moved { self.walk.model().properties() } else { &[] };
-        for property in properties {
-            match property.kind {
-                Kind::Always => {
-                    if !(property.holds)(self.walk.model(), state) {
-                        report.model_property = Some(property.name);
-                        let text = format!("the model's property {} does not hold", property.name);
-                        report.failure.get_or_insert(Failure::new("model-property", property.name, text));
+        probe::section(self.timed && moved, Section::Model, || {
+            let mut sometimes = 0;
+            for property in properties {
+                match property.kind {
+                    Kind::Always => {
+                        if !(property.holds)(self.walk.model(), state) {
+                            report.model_property = Some(property.name);
+                            let text = format!("the model's property {} does not hold", property.name);
+                            report.failure.get_or_insert(Failure::new("model-property", property.name, text));
+                        }
                     }
-                }
-                Kind::Sometimes => {
-                    if !self.seen_now[sometimes] && (property.holds)(self.walk.model(), state) {
-                        self.seen_now[sometimes] = true;
-                        self.tally.sometimes[sometimes].1 += 1;
+                    Kind::Sometimes => {
+                        if !self.seen_now[sometimes] && (property.holds)(self.walk.model(), state) {
+                            self.seen_now[sometimes] = true;
+                            self.tally.sometimes[sometimes].1 += 1;
+                        }
+                        sometimes += 1;
                     }
-                    sometimes += 1;
                 }
             }
-        }
+        });
         if seen.watch.keys && seen.touched != 0 {
             self.lenses.keys(state, seen.touched, &mut report.keys);
         }

@@ -16,6 +16,7 @@ mod links;
 pub mod log;
 mod menu;
 mod panics;
+pub mod probe;
 mod report;
 mod rng;
 mod run;

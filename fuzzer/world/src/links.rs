@@ -2,11 +2,12 @@
 
 use crate::choice::Slot;
 use misrule_models::NodeId;
+use std::collections::VecDeque;
 
 /// One direction of a link. Messages stay where they are; only their order moves.
 #[derive(Clone, Debug)]
 struct Link<M> {
-    order: Vec<u16>,
+    order: VecDeque<u16>,
     slab: Vec<Option<(M, u8)>>,
     free: Vec<u16>,
 }
@@ -18,13 +19,15 @@ pub struct Links<M> {
     all: Vec<Link<M>>,
     /// For each receiver, bit set of the kinds that this step added or took away.
     changed: Vec<u64>,
+    /// Bit set of receivers whose entry in `changed` is not 0: most steps touch none or one.
+    receivers: u64,
 }
 
 impl<M: Clone> Links<M> {
     pub(crate) fn new(nodes: NodeId) -> Self {
-        let link = || Link { order: Vec::new(), slab: Vec::new(), free: Vec::new() };
+        let link = || Link { order: VecDeque::new(), slab: Vec::new(), free: Vec::new() };
         let all = (0..usize::from(nodes) * usize::from(nodes)).map(|_| link()).collect();
-        Self { nodes, all, changed: vec![0; usize::from(nodes)] }
+        Self { nodes, all, changed: vec![0; usize::from(nodes)], receivers: 0 }
     }
 
     pub(crate) fn index(&self, from: NodeId, to: NodeId) -> usize {
@@ -42,7 +45,10 @@ impl<M: Clone> Links<M> {
 
     /// A new step.
     pub(crate) fn start_step(&mut self) {
-        self.changed.fill(0);
+        while self.receivers != 0 {
+            self.changed[self.receivers.trailing_zeros() as usize] = 0;
+            self.receivers &= self.receivers - 1;
+        }
     }
 
     /// Which kinds of messages this step added to those that wait for `to`, or took away: bit set of the
@@ -53,6 +59,7 @@ impl<M: Clone> Links<M> {
 
     fn change(&mut self, to: NodeId, kind: u8) {
         self.changed[usize::from(to)] |= 1 << kind.min(63);
+        self.receivers |= 1 << to;
     }
 
     /// How many messages wait on the link.
@@ -83,7 +90,7 @@ impl<M: Clone> Links<M> {
             link.slab.push(Some((message, kind)));
             link.slab.len() as u16 - 1
         };
-        link.order.push(at);
+        link.order.push_back(at);
     }
 
     /// The kind of the message at `at`, counted from 1.
@@ -110,10 +117,7 @@ impl<M: Clone> Links<M> {
         let index = self.index(slot.from, slot.to);
         let link = &mut self.all[index];
         let position = usize::from(slot.at).checked_sub(1)?;
-        if position >= link.order.len() {
-            return None;
-        }
-        let at = link.order.remove(position);
+        let at = link.order.remove(position)?;
         link.free.push(at);
         let (message, kind) = link.slab[usize::from(at)].take()?;
         self.change(slot.to, kind);

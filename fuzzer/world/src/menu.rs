@@ -114,16 +114,30 @@ impl Menu {
 
     pub(crate) fn set_timers(&mut self, node: NodeId, timers: u32, locals: u32) {
         let at = usize::from(node);
-        self.timers_set = self.timers_set + timers.count_ones() - self.timers[at].count_ones();
-        self.timers[at] = timers;
-        self.locals_enabled = self.locals_enabled + locals.count_ones() - self.locals[at].count_ones();
-        self.locals[at] = locals;
+        replace(&mut self.timers[at], timers, &mut self.timers_set);
+        replace(&mut self.locals[at], locals, &mut self.locals_enabled);
     }
 
     pub(crate) fn set_deliverable(&mut self, link: usize, count: u16) {
         self.waiting = self.waiting + u32::from(count) - u32::from(self.deliverable[link]);
         self.deliverable[link] = count;
     }
+}
+
+/// Replaces a bit set and keeps the sum over all sets up to date. Few bits differ, so that looking at each is
+/// cheaper than counting all.
+fn replace(set: &mut u32, with: u32, sum: &mut u32) {
+    let mut differ = *set ^ with;
+    while differ != 0 {
+        let bit = differ & differ.wrapping_neg();
+        if with & bit != 0 {
+            *sum += 1;
+        } else {
+            *sum -= 1;
+        }
+        differ ^= bit;
+    }
+    *set = with;
 }
 
 /// The position of the `number`-th set bit, counted from 0.

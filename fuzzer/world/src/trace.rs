@@ -5,21 +5,22 @@ use crate::report::{Change, TraceStep};
 use crate::text::choice_line;
 use crate::vocabulary::Vocabulary;
 use misrule_models::{Fields, NodeId};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Remembers the fields of views and model, to tell what changed.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    views: Vec<Vec<(String, String)>>,
-    model: Vec<(String, String)>,
+    views: Vec<BTreeMap<String, String>>,
+    model: BTreeMap<String, String>,
     pub(crate) step: TraceStep,
 }
 
 impl Recorder {
     pub(crate) fn reset(&mut self, nodes: NodeId) {
         self.views.clear();
-        self.views.resize(usize::from(nodes), Vec::new());
+        self.views.resize(usize::from(nodes), BTreeMap::new());
         self.model.clear();
         self.step = TraceStep::default();
     }
@@ -46,30 +47,24 @@ impl Recorder {
     }
 }
 
+/// The fields that are new or differ from what is known of them, in the order in which they are shown. A field
+/// that is not shown any more is forgotten.
 fn changed(
-    known: &mut Vec<(String, String)>,
+    known: &mut BTreeMap<String, String>,
     fields: impl FnOnce(&mut dyn FnMut(&str, &dyn Display)),
 ) -> Vec<Change> {
     let mut changes = Vec::new();
-    let mut at = 0;
+    let mut shown = BTreeMap::new();
     fields(&mut |name, value| {
         let after = value.to_string();
-        match known.get_mut(at) {
-            Some((field, before)) if field == name => {
-                if *before != after {
-                    let before = std::mem::replace(before, after.clone());
-                    changes.push(Change { field: name.to_owned(), before, after });
-                }
-            }
-            _ => {
-                known.truncate(at);
-                known.push((name.to_owned(), after.clone()));
-                changes.push(Change { field: name.to_owned(), before: String::new(), after });
-            }
+        let before = known.remove(name);
+        if before.as_ref() != Some(&after) {
+            let before = before.unwrap_or_default();
+            changes.push(Change { field: name.to_owned(), before, after: after.clone() });
         }
-        at += 1;
+        shown.insert(name.to_owned(), after);
     });
-    known.truncate(at);
+    *known = shown;
     changes
 }
 

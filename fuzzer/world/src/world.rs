@@ -1,21 +1,24 @@
 //! The world: the passive step machine over one system and its judge.
 
+mod check;
 mod disks;
+mod failures;
 
-use crate::budget::Budget;
 use crate::choice::{Choice, ChoiceKind, Slot};
-use crate::contract::{Contract, LinkOrder};
+use crate::contract::Contract;
 use crate::disk::{self, CrashStates, Disk};
 use crate::judge::{Judge, Seen};
 use crate::links::Links;
 use crate::log;
 use crate::menu::Menu;
 use crate::panics::{self, Guarded, guard};
+use crate::probe::{self, Section};
 use crate::report::{Effect, Failure, Report, Watch};
 use crate::run::{About, FaultCount, Run};
 use crate::system::{Context, Draws, Input, System};
 use crate::trace::Recorder;
-use crate::vocabulary::{Argument, Vocabulary};
+use crate::vocabulary::Vocabulary;
+use failures::{failure, panic_failure};
 use misrule_models::NodeId;
 
 /// One system with its judge, simulated. It does nothing by itself.
@@ -40,6 +43,8 @@ pub struct World<S: System, J> {
     cut_counted: Vec<bool>,
     overflow: u64,
     recorder: Recorder,
+    /// Whether the parts of this execution's steps are timed.
+    timed: bool,
 }
 
 impl<S: System, J: Judge<S>> World<S, J> {
@@ -84,6 +89,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             cut_counted: vec![false; nodes * nodes],
             overflow: 0,
             recorder: Recorder::default(),
+            timed: false,
             system,
             judge,
             vocabulary,
@@ -99,40 +105,30 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.begin_disk(node, input.is_none());
         let (system, cx) = (&self.system, &mut self.cx);
         let (slot, view) = (&mut self.nodes[at], &mut self.views[at]);
+        let timed = self.timed;
         let result = disk::enter(&mut self.disks[at], || {
             guard(|| {
-                match input {
-                    None => *slot = Some(system.boot(cx)?),
-                    Some(input) => {
-                        if let Some(running) = slot.as_mut() {
-                            system.handle(running, input, cx);
-                        }
+                probe::section(timed, Section::Target, || {
+                    match (input, slot.as_mut()) {
+                        (None, _) => *slot = Some(system.boot(cx)?),
+                        (Some(input), Some(running)) => system.handle(running, input, cx),
+                        (Some(_), None) => {}
                     }
-                }
+                    Ok(())
+                })?;
                 if let Some(running) = slot.as_ref()
                     && !cx.has_crashed()
                 {
-                    system.view(running, view);
+                    probe::section(timed, Section::View, || system.view(running, view));
                 }
                 Ok(())
             })
         });
         let crash = self.after_disk(node);
-        report.failure = match result {
-            // What a node does or says beyond its crash point is nothing.
-            _ if crash.is_some() => None,
-            Guarded::Returned(Ok(())) => None,
-            Guarded::Returned(Err(error)) => {
-                let error: crate::system::BootError = error;
-                Some(Failure::new(
-                    "boot",
-                    "node-starts",
-                    format!("node {} did not start: {}", node + 1, error.0),
-                ))
-            }
-            Guarded::Panicked(place) => Some(panic_failure(place)),
-            Guarded::Unwound(payload) => Some(unwound_failure(&*payload, node)),
-        };
+        // What a node does or says beyond its crash point is nothing.
+        if crash.is_none() && !matches!(result, Guarded::Returned(Ok(()))) {
+            report.failure = failure(result, node);
+        }
         self.menu.set_timers(node, self.cx.timers, self.cx.locals);
         self.touched |= 1 << node;
         self.flush(node, report);
@@ -147,6 +143,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
     fn flush(&mut self, from: NodeId, report: &mut Report) {
         if !self.cx.draws.made.is_empty() {
             self.count_draws();
+        }
+        if self.cx.outbox.is_empty() {
+            return;
         }
         let mut outbox = std::mem::take(&mut self.cx.outbox);
         for (to, message) in outbox.drain(..) {
@@ -245,8 +244,12 @@ impl<S: System, J: Judge<S>> World<S, J> {
         };
         let judge = &mut self.judge;
         if report.failure.is_none() {
-            let result =
-                guard(|| if first { judge.reset(&seen, report) } else { judge.after(&seen, report) });
+            let timed = self.timed;
+            let result = guard(|| {
+                probe::section(timed, Section::Judge, || {
+                    if first { judge.reset(&seen, report) } else { judge.after(&seen, report) }
+                });
+            });
             if let Guarded::Panicked(place) = result {
                 let mut failure = panic_failure(place);
                 failure.oracle = "judge";
@@ -307,26 +310,6 @@ impl<S: System, J: Judge<S>> World<S, J> {
             return Ok(Some(slot.to));
         }
         Ok(None)
-    }
-
-    fn resolve(&self, mut slot: Slot) -> Result<(Slot, u8), Effect> {
-        if slot.from >= self.vocabulary.nodes || slot.to >= self.vocabulary.nodes {
-            return Err(Effect::Skipped("no such node"));
-        }
-        if slot.at == Slot::FIRST_OF_KIND {
-            slot.at = self
-                .links
-                .first_of_kind(slot.from, slot.to, slot.kind)
-                .ok_or(Effect::Skipped("no such message"))?;
-        }
-        if slot.at > 1 && self.menu.contract.order == LinkOrder::Fifo {
-            return Err(Effect::Skipped("the contract keeps the order of links"));
-        }
-        let found = self.links.kind(slot).ok_or(Effect::Skipped("no such message"))?;
-        if slot.kind != Slot::ANY_KIND && slot.kind != found {
-            return Err(Effect::Drift { found });
-        }
-        Ok((slot, found))
     }
 
     fn give(&mut self, node: NodeId, input: Input<S::Message>, report: &mut Report) {
@@ -406,72 +389,20 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
     }
 
-    /// Why a choice cannot apply now; slots of messages are checked later.
-    fn check(&self, choice: Choice) -> Result<(), &'static str> {
-        let node_exists =
-            |node: NodeId| if node < self.vocabulary.nodes { Ok(()) } else { Err("no such node") };
-        let up = |node| {
-            node_exists(node).and(if self.menu.is_up(node) { Ok(()) } else { Err("the node is down") })
-        };
-        match choice {
-            Choice::Timer { node, timer } => {
-                up(node)?;
-                let set = timer < 32 && self.menu.timers[usize::from(node)] & (1 << timer) != 0;
-                if set { Ok(()) } else { Err("the timer is not set") }
-            }
-            Choice::Local { node, step } => {
-                up(node)?;
-                let enabled = step < 32 && self.menu.locals[usize::from(node)] & (1 << step) != 0;
-                if enabled { Ok(()) } else { Err("the local step is not enabled") }
-            }
-            Choice::Request { node, operation, argument } => {
-                up(node)?;
-                let Some((_, kind)) = self.menu.operations.get(usize::from(operation)) else {
-                    return Err("no such operation");
-                };
-                let fits = match kind {
-                    Argument::None => argument == 0,
-                    Argument::Fresh => true,
-                    Argument::Below(bound) => argument < *bound,
-                    Argument::Peer => argument < u32::from(self.menu.nodes) && argument != u32::from(node),
-                };
-                if fits { Ok(()) } else { Err("the operation does not take the argument") }
-            }
-            Choice::Crash { node, keep } => {
-                up(node)?;
-                let beyond = keep.names_beyond(self.menu.unsynced[usize::from(node)]);
-                if beyond { Err("the crash keeps a unit that is not there") } else { Ok(()) }
-            }
-            Choice::CrashAt { node, .. } | Choice::Disk { node, .. } => node_exists(node),
-            Choice::Restart { node } => {
-                node_exists(node)?;
-                if self.menu.is_up(node) { Err("the node runs") } else { Ok(()) }
-            }
-            Choice::Cut { from, to } | Choice::Heal { from, to } => {
-                node_exists(from).and(node_exists(to))?;
-                let is_cut = self.menu.cut[self.menu.link(from, to)];
-                match (matches!(choice, Choice::Cut { .. }), is_cut) {
-                    (true, true) => Err("the link is cut already"),
-                    (false, false) => Err("the link is not cut"),
-                    _ => Ok(()),
-                }
-            }
-            Choice::Draw { node, name, value } => {
-                node_exists(node)?;
-                let bound = self.cx.draws.bounds.get(usize::from(name)).copied().unwrap_or(0);
-                if value < bound { Ok(()) } else { Err("the value is beyond the draw's bound") }
-            }
-            Choice::Deliver(_) | Choice::Drop(_) | Choice::Duplicate(_) => Ok(()),
-        }
-    }
-
     fn begin_step(&mut self, report: &mut Report) {
         report.keys.clear();
         report.pushed.clear();
-        report.failure = None;
+        // Written only where something is left: dropping nothing costs as much as the step's bookkeeping.
+        if report.failure.is_some() {
+            report.failure = None;
+        }
         report.model_property = None;
-        report.trace = None;
-        self.input = None;
+        if report.trace.is_some() {
+            report.trace = None;
+        }
+        if self.input.is_some() {
+            self.input = None;
+        }
         self.sends.clear();
         self.touched = 0;
         self.died = false;
@@ -485,6 +416,8 @@ impl<S: System, J: Judge<S>> World<S, J> {
 impl<S: System, J: Judge<S>> Run for World<S, J> {
     fn reset(&mut self, seed: u64, watch: Watch, report: &mut Report) {
         self.watch = watch;
+        self.timed = probe::is_on();
+        let timed = self.timed;
         self.begin_step(report);
         self.links.clear();
         self.menu.clear();
@@ -499,7 +432,7 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
         for node in 0..self.vocabulary.nodes {
             let running = self.nodes[usize::from(node)].take();
             // A node that panicked may panic again when it is dropped; that tells nothing new.
-            let _ = guard(|| drop(running));
+            let _ = guard(|| probe::section(timed, Section::Target, || drop(running)));
             if let Some(disk) = self.disks[usize::from(node)].as_mut() {
                 disk.clear();
             }
@@ -551,24 +484,5 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
             faults: self.faults,
             overflow: self.overflow,
         }
-    }
-}
-
-fn panic_failure(place: panics::Place) -> Failure {
-    Failure {
-        oracle: "panic",
-        property: "no-panic".to_owned(),
-        message: format!("panicked at {}: {}", place.place, place.message),
-        detail: place.place,
-    }
-}
-
-fn unwound_failure(payload: &(dyn std::any::Any + Send), node: NodeId) -> Failure {
-    match payload.downcast_ref::<Budget>() {
-        Some(budget) => {
-            let text = format!("node {} exceeded its budget in one step", node + 1);
-            Failure::new("step-budget", budget.property(), text)
-        }
-        None => Failure::new("panic", "no-panic", "the target unwound without a panic"),
     }
 }

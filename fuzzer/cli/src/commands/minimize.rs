@@ -8,7 +8,7 @@ use crate::schedules;
 use crate::session::Session;
 use crate::shown;
 use clap::Args;
-use misrule_engine::{Budget, Finding};
+use misrule_engine::{Budget, Finding, replay_recorded};
 use misrule_report::terminal::{self, Detail};
 use misrule_world::{Header, Schedule};
 use serde_json::json;
@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     let finding = Finding::examine(run, seed, failure, judged.replay.choices, Budget::default());
     let fingerprint = finding.fingerprint.to_string();
     let schedule = Schedule { choices: finding.minimised.clone(), tail: None };
-    let replay = schedules::execute(run, seed, &schedule, Some(&fingerprint), true, &mut |_, _| {});
+    let replay = replay_recorded(run, seed, &schedule, Some(&fingerprint), true, &mut |_, _| {});
     let same = replay.fingerprint() == Some(finding.fingerprint);
     let header = Header {
         target: target.name.to_owned(),

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod bench;
 mod check;
 mod fuzz;
 mod history;
@@ -33,6 +34,7 @@ enum Command {
     Show(show::Arguments),
     Check(check::Arguments),
     Model(model::Arguments),
+    Bench(bench::Arguments),
     History(history::Arguments),
 }
 
@@ -47,6 +49,7 @@ impl Cli {
             Command::Show(arguments) => show::run(arguments, session),
             Command::Check(arguments) => check::run(arguments, session),
             Command::Model(arguments) => model::run(arguments, session),
+            Command::Bench(arguments) => bench::run(arguments, session),
             Command::History(arguments) => history::run(arguments, session),
         }
     }

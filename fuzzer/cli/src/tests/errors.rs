@@ -131,7 +131,7 @@ fn help_and_version_are_no_errors() {
     assert!(ran.out.contains(env!("MISRULE_COMMIT")) && ran.out.contains("libafl 0.16.1"), "{}", ran.out);
     let ran = sandbox.run("--help");
     assert!(ran.code == 0 && ran.out.contains("130  interrupted"), "{}", ran.out);
-    for command in ["list", "fuzz", "replay", "minimize", "show", "check", "model", "history"] {
+    for command in ["list", "fuzz", "replay", "minimize", "show", "check", "model", "bench", "history"] {
         let ran = sandbox.run(&format!("{command} --help"));
         assert!(ran.code == 0 && ran.out.contains("Examples:"), "{command}: {}", ran.out);
         assert!(!ran.out.contains("--fresh"));

@@ -1,5 +1,6 @@
 //! The whole command line over the toy target, without a process: what needs one is tested in `adapters`.
 
+mod bench;
 mod errors;
 mod fuzz;
 mod history;

@@ -3,13 +3,15 @@
 use super::input::Candidate;
 use super::observer::RunObserver;
 use crate::archive::{Archive, Met};
+use crate::campaign::Options;
 use crate::execute::{Chooser, Misfit, Mode, Watcher, execute};
 use crate::guidance::Guidance;
+use crate::split::Laps;
 use libafl::executors::{Executor, ExitKind, HasObservers};
 use libafl::state::HasExecutions;
 use libafl::{Error, HasMetadata};
 use libafl_bolts::tuples::{Handle, MatchName, MatchNameRef, RefIndexable};
-use misrule_world::{Choice, FaultProfile, Report, Rng, Run, Watch};
+use misrule_world::{Choice, FaultProfile, Report, Rng, Run, Setup, Watch, mix};
 
 /// One execution in so many compares model and implementation, where the comparison is sampled.
 pub(crate) const SAMPLE: u64 = 16;
@@ -29,6 +31,23 @@ pub(crate) struct Settings {
     pub(crate) keys: bool,
 }
 
+impl Settings {
+    /// What a campaign's options say, and how many lenses it has.
+    pub(crate) fn of(setup: &Setup, options: &Options) -> (Self, usize) {
+        let lenses = setup.lenses.len();
+        let settings = Self {
+            seed: options.seed,
+            draw_seed: mix(options.seed),
+            faults: options.faults,
+            conformance: options.conformance,
+            model_guides: setup.lenses.iter().any(|lens| lens.ends_with("@model")),
+            steps_max: options.steps_max,
+            keys: lenses > 0,
+        };
+        (settings, lenses)
+    }
+}
+
 pub(crate) struct WorldExecutor<OT> {
     pub(crate) run: Box<dyn Run>,
     pub(crate) guidance: Box<dyn Guidance>,
@@ -37,6 +56,8 @@ pub(crate) struct WorldExecutor<OT> {
     handle: Handle<RunObserver>,
     report: Report,
     choices: Vec<Choice>,
+    /// What the calls take that LibAFL makes, where it is asked for.
+    pub(crate) laps: Laps,
 }
 
 impl<OT> WorldExecutor<OT> {
@@ -47,7 +68,8 @@ impl<OT> WorldExecutor<OT> {
         observers: OT,
         handle: Handle<RunObserver>,
     ) -> Self {
-        Self { run, guidance, settings, observers, handle, report: Report::default(), choices: Vec::new() }
+        let (report, choices, laps) = (Report::default(), Vec::new(), Laps::default());
+        Self { run, guidance, settings, observers, handle, report, choices, laps }
     }
 
     fn watch(&self, execution: u64) -> Watch {
@@ -87,10 +109,10 @@ impl Chooser for Guided<'_> {
 }
 
 /// Enters the keys of each step into the archive.
-struct Meeting<'a> {
-    archive: &'a mut Archive,
-    met: &'a mut Vec<(u32, u32)>,
-    new_cells: u32,
+pub(crate) struct Meeting<'a> {
+    pub(crate) archive: &'a mut Archive,
+    pub(crate) met: &'a mut Vec<(u32, u32)>,
+    pub(crate) new_cells: u32,
 }
 
 impl Watcher for Meeting<'_> {
@@ -132,9 +154,13 @@ impl<OT: MatchName, EM, S: HasExecutions + HasMetadata, Z> Executor<EM, Candidat
         observed.met.clear();
         observed.conformance = watch.conformance;
         observed.kept = None;
+        observed.given = input.way.len();
         observed.returned = if input.mutant { 0 } else { input.way.len() };
+        let start = self.laps.now();
         self.choices.clear();
         input.way.append_to(&mut self.choices);
+        let prepared = self.laps.now();
+        self.laps.settling += prepared - start;
         let mut guided = input.tail.map(|tail| Guided {
             guidance: &mut *self.guidance,
             rng: Rng::new(tail.seed),
@@ -153,6 +179,7 @@ impl<OT: MatchName, EM, S: HasExecutions + HasMetadata, Z> Executor<EM, Candidat
             &mut self.report,
             &mut observed.execution,
         );
+        self.laps.executing += self.laps.now() - prepared;
         observed.new_cells = meeting.new_cells;
         Ok(if observed.execution.failure.is_some() { ExitKind::Crash } else { ExitKind::Ok })
     }

@@ -30,7 +30,7 @@ use observer::RunObserver;
 use scheduler::CellScheduler;
 use stage::Explore;
 
-pub(crate) use executor::Settings;
+pub(crate) use executor::{Meeting, Settings};
 
 impl_serdeany!(Archive);
 
@@ -141,6 +141,11 @@ impl Loop {
     /// The world of the campaign, for its counts.
     pub(crate) fn run(&self) -> &dyn Run {
         &*self.executor.run
+    }
+
+    /// What the calls take that LibAFL makes; nothing is timed until it is given a clock.
+    pub(crate) fn laps(&mut self) -> &mut crate::split::Laps {
+        &mut self.executor.laps
     }
 
     /// For each mutator: its name, executions, executed steps and new cells.

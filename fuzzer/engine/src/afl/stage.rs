@@ -67,12 +67,14 @@ impl Explore {
             Some(input) => input.way.clone(),
             None => return Ok(()),
         };
+        let start = executor.laps.now();
         let mut orphans = Vec::new();
         let archive = state.metadata_mut::<Archive>()?;
         for (step, cell) in &observed.met {
             orphans.extend(archive.settle(*cell, way.cut(*step), id.0));
         }
         observed.kept = Some(way);
+        executor.laps.settling += executor.laps.now() - start;
         // The first entry stays: LibAFL's loop needs one.
         let first = state.corpus().first();
         for orphan in
@@ -112,6 +114,7 @@ impl Stage<WorldExecutor<Observers>, Manager, State, Engine> for Explore {
         state: &mut State,
         manager: &mut Manager,
     ) -> Result<(), Error> {
+        let start = executor.laps.now();
         let plan = executor.guidance.plan(state.metadata::<Archive>()?, &mut self.rng);
         let mutant = if plan.mutate { self.mutant(state, &plan, executor.settings.steps_max)? } else { None };
         let tail = Tail { seed: self.rng.next(), steps: plan.tail, faults: executor.settings.faults };
@@ -119,9 +122,12 @@ impl Stage<WorldExecutor<Observers>, Manager, State, Engine> for Explore {
             Some((at, input)) => (Some(at), Candidate { tail: Some(tail), ..input }),
             None => (None, Candidate { way: plan.way.clone(), tail: Some(tail), mutant: false }),
         };
+        executor.laps.planning += executor.laps.now() - start;
         Self::evaluate(fuzzer, executor, state, manager, &input)?;
+        let start = executor.laps.now();
         let observed = &executor.observers.0.observed;
         executor.guidance.learn(&plan, &observed.execution);
+        executor.laps.planning += executor.laps.now() - start;
         if let Some(at) = mutator {
             let row = &mut self.yields[at];
             row.executions += 1;

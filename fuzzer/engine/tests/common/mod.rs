@@ -1,4 +1,6 @@
 //! What the engine's tests share: targets opened by name, and campaigns without a clock.
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a helper of tests that panics fails the test")]
 
 use misrule_engine::{Campaign, Finding, Observer, Options, Outcome, Progress, campaign};
 use misrule_world::{Settings, Setup, Target};

@@ -60,21 +60,24 @@ impl Faults {
 
     /// A call begins. Returns whether it has a crash point.
     pub(crate) fn begin(&mut self) -> bool {
-        self.armed = self.point.is_some() || !self.outcomes.is_empty();
+        if self.point.is_none() && self.outcomes.is_empty() {
+            return false;
+        }
+        self.armed = true;
         (self.crashed, self.done, self.refused) = (false, 0, 0);
         (self.struck, self.struck_media) = (0, 0);
         self.reach();
         self.point.is_some()
     }
 
-    /// The call has ended; what it did not meet is forgotten.
-    pub(crate) fn end(&mut self) -> Struck {
+    /// The call has ended; what it did not meet is forgotten. `None` where nothing was decided about it.
+    pub(crate) fn end(&mut self) -> Option<Struck> {
         if !self.armed {
-            return Struck::default();
+            return None;
         }
         let crash = self.point.filter(|_| self.crashed).map(|(_, keep)| keep);
         self.clear();
-        Struck { outcomes: self.struck, media: self.struck_media, crash }
+        Some(Struck { outcomes: self.struck, media: self.struck_media, crash })
     }
 
     pub(super) fn is_armed(&self) -> bool {

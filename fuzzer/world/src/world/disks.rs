@@ -1,11 +1,13 @@
 //! What the world does about disks: crashes, crash points, outcomes, and what is told of operations.
 
-use super::{World, panic_failure};
+use super::World;
+use super::failures::panic_failure;
 use crate::choice::{Choice, ChoiceKind};
 use crate::disk::DiskWatch;
 use crate::judge::Judge;
 use crate::keep::Keep;
 use crate::panics::{Guarded, guard};
+use crate::probe::{self, Section};
 use crate::report::{Effect, Report};
 use crate::system::System;
 use misrule_models::NodeId;
@@ -37,7 +39,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         for line in disk.lines() {
             self.recorder.effect(format!("disk {line}"));
         }
-        let struck = disk.faults().end();
+        let struck = disk.faults().end()?;
         self.faults[ChoiceKind::Disk as usize].applied += u64::from(struck.outcomes);
         self.menu.media_faults += struck.media;
         struck.crash
@@ -60,8 +62,8 @@ impl<S: System, J: Judge<S>> World<S, J> {
     /// Stops a node between two calls.
     pub(super) fn crash(&mut self, node: NodeId, keep: Keep, report: &mut Report) {
         let at = usize::from(node);
-        let running = self.nodes[at].take();
-        if let Guarded::Panicked(place) = guard(|| drop(running)) {
+        let (running, timed) = (self.nodes[at].take(), self.timed);
+        if let Guarded::Panicked(place) = guard(|| probe::section(timed, Section::Target, || drop(running))) {
             report.failure = Some(panic_failure(place));
         }
         if let Some(disk) = self.disks[at].as_mut() {

@@ -1,0 +1,25 @@
+//! What the benches share: a clock, campaigns without files, numbers, and the bare driver of omnipaxos that
+//! everything is measured against.
+//!
+//! `cargo bench --bench throughput` compares steps per second with the bare driver; `cargo bench --bench bugs`
+//! counts what `random` and `frontier` need for each planted bug. Both print a table to keep in `results/`.
+//!
+//! ```
+//! use misrule_benches::{Campaign, bare::Bare};
+//!
+//! let mut bare = Bare::new(1);
+//! assert_eq!(bare.execute(1_000), 1_000);
+//!
+//! let target = misrule_omnipaxos::omnipaxos();
+//! let campaign = Campaign::new(&target, &[("trim", "off")], "fifo", &["pairs@impl"]).unwrap();
+//! assert!(campaign.run("frontier", 1, 10_000).unwrap().summary.steps >= 10_000);
+//! ```
+
+pub mod bare;
+mod campaign;
+mod numbers;
+mod place;
+
+pub use campaign::{Campaign, Ran, Stopwatch, busy_seconds};
+pub use numbers::{a12, grouped, median, quantiles, rate};
+pub use place::place;

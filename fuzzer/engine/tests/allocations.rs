@@ -1,0 +1,120 @@
+//! Steps allocate nothing once buffers have grown: the loop, the guidance that chooses, the archive that enters
+//! keys, and all that the world does below them.
+
+mod common;
+
+use allocation_counter::measure;
+use common::{setup, two_phase_commit};
+use misrule_engine::{Archive, Chooser, Execution, Guidance, Misfit, Mode, Watcher, execute, strategy};
+use misrule_world::{Choice, FaultProfile, Report, Rng, Run, Setup, Target, Watch};
+
+/// Steps that are counted.
+const STEPS: u64 = 100_000;
+/// Steps of one execution.
+const LENGTH: u32 = 1_000;
+
+struct Guided<'a> {
+    guidance: &'a mut dyn Guidance,
+    rng: &'a mut Rng,
+    left: u32,
+}
+
+impl Chooser for Guided<'_> {
+    fn next(&mut self, run: &dyn Run, news: bool) -> Option<Choice> {
+        self.left = self.guidance.extend(news, self.left).checked_sub(1)?;
+        self.guidance.pick(run.menu(), self.rng)
+    }
+}
+
+/// Enters keys as the campaign does; cells that are new have no way yet.
+struct Entering<'a> {
+    archive: &'a mut Archive,
+    new: u64,
+}
+
+impl Watcher for Entering<'_> {
+    fn saw(&mut self, step: u32, _run: &dyn Run, report: &Report) -> bool {
+        let before = self.archive.cells().len();
+        for key in &report.keys {
+            self.archive.meet(*key, step);
+        }
+        let new = self.archive.cells().len() - before;
+        self.new += new as u64;
+        new > 0
+    }
+}
+
+/// All that executions use, made once.
+struct Bench {
+    run: Box<dyn Run>,
+    guidance: Box<dyn Guidance>,
+    archive: Archive,
+    report: Report,
+    execution: Execution,
+}
+
+impl Bench {
+    fn new(target: &Target, setup: &Setup) -> Self {
+        let lenses = setup.lenses.len();
+        Self {
+            run: target.open(setup).expect("a valid setup"),
+            guidance: strategy("frontier", FaultProfile::Default, lenses, 30_000).expect("a strategy"),
+            archive: Archive::new(lenses),
+            report: Report::default(),
+            execution: Execution::default(),
+        }
+    }
+
+    /// Executes so many steps drawn from `seed`. Returns the executed steps and the new cells.
+    fn execute(&mut self, seed: u64, conformance: bool) -> (u64, u64) {
+        let (mut rng, mut steps, mut new) = (Rng::new(seed), 0, 0);
+        let watch = Watch { keys: true, model: true, conformance, trace: false };
+        while steps < STEPS {
+            let plan = self.guidance.plan(&self.archive, &mut rng);
+            self.archive.start_run();
+            let mut chooser = Guided { guidance: &mut *self.guidance, rng: &mut rng, left: LENGTH };
+            let mut entering = Entering { archive: &mut self.archive, new: 0 };
+            execute(
+                &mut *self.run,
+                Mode { seed, watch, misfit: Misfit::Skip },
+                &[],
+                Some(&mut chooser),
+                &mut entering,
+                &mut self.report,
+                &mut self.execution,
+            );
+            new += entering.new;
+            assert_eq!(self.execution.failure, None);
+            steps += u64::from(self.execution.steps());
+            self.guidance.learn(&plan, &self.execution);
+        }
+        (steps, new)
+    }
+}
+
+fn counted(target: &Target, setup: &Setup, conformance: bool) {
+    let mut bench = Bench::new(target, setup);
+    // The same executions twice: the first time grows what the second one needs.
+    bench.execute(3, conformance);
+    let mut again = (0, 0);
+    let found = measure(|| again = bench.execute(3, conformance));
+    assert!(again.0 >= STEPS, "{again:?}");
+    assert_eq!(again.1, 0, "every cell was met before");
+    assert_eq!(found.count_total, 0, "allocations in {} steps", again.0);
+}
+
+#[test]
+fn two_phase_commit_with_model_and_default_lenses() {
+    let target = two_phase_commit();
+    let setup = setup(&target, &[], &["pairs@model", "waiting@impl"]);
+    counted(&target, &setup, true);
+    counted(&target, &setup, false);
+}
+
+#[test]
+fn two_phase_commit_with_every_lens() {
+    let target = two_phase_commit();
+    let lenses = target.lenses.clone();
+    // Lenses of whole states meet new cells for ever: the archive stops keeping them, and still allocates nothing.
+    counted(&target, &setup(&target, &[], &lenses), true);
+}
