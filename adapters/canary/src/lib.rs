@@ -185,7 +185,7 @@ pub fn targets() -> Vec<Target> {
 #[cfg(test)]
 mod tests {
     use super::targets;
-    use misrule_world::{Choice, ChoiceKind, Contract, Report, Rng, Run, Settings, Setup, Slot, Watch};
+    use misrule_world::{Choice, ChoiceKind, Contract, Keep, Report, Rng, Run, Settings, Setup, Slot, Watch};
 
     /// Steps of random schedules, each of 200 steps, until the oracle fails.
     fn steps_to_failure(run: &mut dyn Run, seed: u64, steps_max: u32) -> Option<u32> {
@@ -201,7 +201,7 @@ mod tests {
                 0 => Choice::Timer { node, timer: 0 },
                 1 => Choice::Drop(slot),
                 2 => Choice::Duplicate(slot),
-                3 => Choice::Crash { node, keep: 0 },
+                3 => Choice::Crash { node, keep: Keep::NONE },
                 4..8 => Choice::Restart { node },
                 _ => Choice::Deliver(slot),
             };

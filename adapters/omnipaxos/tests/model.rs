@@ -7,7 +7,7 @@ mod follow;
 use driver::open;
 use follow::{Followed, follow};
 use misrule_models::Outcome;
-use misrule_world::{Choice, Report, Run, Slot, Tally, Watch};
+use misrule_world::{Choice, Keep, Report, Run, Slot, Tally, Watch};
 
 const FULL: Watch = Watch { keys: false, model: true, conformance: true, trace: false };
 
@@ -154,7 +154,7 @@ fn a_crash_of_the_leader_is_followed() {
     let up = script.run.menu().up;
     assert_eq!(up, 0b111);
     // Which node leads is the crate's choice; with equal ballots it is the last.
-    script.step(Choice::Crash { node: 2, keep: 0 });
+    script.step(Choice::Crash { node: 2, keep: Keep::NONE });
     script.tick(&[0, 1], 6);
     script.append(0, 3);
     script.step(Choice::Restart { node: 2 });

@@ -37,8 +37,10 @@ impl Mapping<TwoPhaseCommit> for Steps {
         let (before, after) = (&self.before[usize::from(node)], &seen.views[usize::from(node)]);
         match seen.choice {
             Choice::Crash { keep, .. } => {
+                // Of a log a crash keeps a prefix.
+                let kept = keep.as_prefix().unwrap_or(u16::MAX);
                 for (at, lane) in after.lanes().iter().enumerate() {
-                    if let Some(record) = lane.pending.filter(|_| lane.pending_at <= keep) {
+                    if let Some(record) = lane.pending.filter(|_| lane.pending_at <= kept) {
                         out.push(Event::Action(recorded(node, at, lane.round, record)));
                     }
                 }

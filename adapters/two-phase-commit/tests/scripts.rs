@@ -7,7 +7,7 @@ mod driver;
 use driver::{ALL, open, pick, random};
 use misrule_models::{StableHasher, stable_hash};
 use misrule_two_phase_commit::{Message, two_phase_commit};
-use misrule_world::{Choice, Effect, Failure, Report, Rng, Run, Slot, TraceHash, Watch};
+use misrule_world::{Choice, Effect, Failure, Keep, Report, Rng, Run, Slot, TraceHash, Watch};
 use std::hash::Hasher;
 
 /// A choice from a line: `begin`, `flush 1`, `got 1->2 Prepare`, `lose`, `twice`, `vote 2 0`, `stop 1`,
@@ -29,7 +29,7 @@ fn choice(line: &str) -> Choice {
         "lose" => Choice::Drop(slot()),
         "twice" => Choice::Duplicate(slot()),
         "vote" => Choice::Draw { node: node(1), name: 0, value: u32::from(number(2)) },
-        "stop" => Choice::Crash { node: node(1), keep: 0 },
+        "stop" => Choice::Crash { node: node(1), keep: Keep::NONE },
         "start" => Choice::Restart { node: node(1) },
         "timeout" => Choice::Timer { node: 0, timer: 0 },
         "resend" => Choice::Timer { node: 0, timer: 1 },

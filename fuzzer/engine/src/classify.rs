@@ -65,10 +65,15 @@ pub(crate) fn classify(run: &mut dyn Run, seed: u64, oracle: &str, choices: &[Ch
         return (Class::Adapter, format!("{unmapped} events of the minimised schedule are unmapped"));
     }
     let contract = run.menu().contract;
+    let mut media = 0;
     for choice in choices {
         let outside = match choice {
             Choice::Drop(_) => !contract.loss,
             Choice::Duplicate(_) => !contract.duplication,
+            Choice::Disk { outcome, .. } => {
+                media += u32::from(outcome.is_media());
+                !contract.disk.allows(*outcome) || media > u32::from(contract.disk.media.budget)
+            }
             _ => false,
         };
         if outside {

@@ -1,5 +1,6 @@
 //! Draws choices from a world's menu by weight: the generator behind tails and every random strategy.
 
+use crate::draw_disk;
 use misrule_world::{
     Argument, Choice, ChoiceKind, FaultProfile, LinkOrder, Menu, NodeId, Rng, Slot, nth_bit,
 };
@@ -19,6 +20,7 @@ struct Weights {
     isolate: u32,
     cut: u32,
     heal: u32,
+    disk: u32,
 }
 
 /// Parts in 10,000. About 70 % message choices, 20 % timers, 5 % requests, as in the trials of
@@ -36,6 +38,7 @@ const BASE: Weights = Weights {
     isolate: 20,
     cut: 20,
     heal: 150,
+    disk: 100,
 };
 
 impl Weights {
@@ -53,6 +56,7 @@ impl Weights {
             crash: scaled(BASE.crash),
             isolate: scaled(BASE.isolate),
             cut: scaled(BASE.cut),
+            disk: scaled(BASE.disk),
             ..BASE
         }
     }
@@ -102,6 +106,7 @@ impl Drawer {
             (ChoiceKind::Restart, when(down > 0, w.restart)),
             (ChoiceKind::Cut, when(menu.nodes > 1, w.isolate + w.cut)),
             (ChoiceKind::Heal, when(menu.cuts > 0, w.heal)),
+            (ChoiceKind::Disk, when(draw_disk::has_outcomes(menu), w.disk)),
         ];
         let total: u32 = table.iter().map(|(_, weight)| weight).sum();
         if total == 0 {
@@ -127,12 +132,12 @@ impl Drawer {
             ChoiceKind::Request => self.request(menu, rng),
             ChoiceKind::Crash => {
                 let node = menu.nth_up(rng.below(menu.up.count_ones()))?;
-                let unsynced = u32::from(menu.unsynced[usize::from(node)]);
-                Some(Choice::Crash { node, keep: rng.below(unsynced + 1) as u16 })
+                Some(draw_disk::crash(node, menu, rng, &mut self.pending))
             }
             ChoiceKind::Restart => {
                 let down = !menu.up & (u64::MAX >> (64 - u32::from(menu.nodes)));
-                Some(Choice::Restart { node: nth_bit(down, rng.below(down.count_ones()))? })
+                let node = nth_bit(down, rng.below(down.count_ones()))?;
+                Some(draw_disk::restart(node, menu, rng, &mut self.pending))
             }
             ChoiceKind::Cut => self.cut(menu, rng),
             ChoiceKind::Heal => self.heal(menu, rng),
@@ -141,6 +146,7 @@ impl Drawer {
                 let node = rng.below(u32::from(menu.nodes)) as NodeId;
                 Some(Choice::Draw { node, name, value: rng.below(menu.draws[usize::from(name)]) })
             }
+            ChoiceKind::Disk => draw_disk::outcome(menu, rng),
         }
     }
 
@@ -215,6 +221,8 @@ fn still_applies(menu: &Menu, choice: Choice) -> bool {
     match choice {
         Choice::Cut { from, to } => !menu.cut[menu.link(from, to)],
         Choice::Heal { from, to } => menu.cut[menu.link(from, to)],
+        Choice::Crash { node, .. } => menu.is_up(node),
+        Choice::Restart { node } => !menu.is_up(node),
         _ => true,
     }
 }

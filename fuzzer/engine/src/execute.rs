@@ -8,8 +8,8 @@ use misrule_world::{Choice, Effect, Failure, Report, Run, Schedule, Slot, Watch}
 pub enum Misfit {
     /// Skip it and count it.
     Skip,
-    /// A message choice whose guard does not fit takes the first waiting message of its kind, if there is one;
-    /// other choices are skipped. For mutants and minimising only: a replay never takes another message.
+    /// A message choice whose guard does not fit takes the first waiting message of its kind, if there is one; a
+    /// crash keeps what is there of what it names; other choices are skipped. For mutants and minimising only: a replay never takes another message.
     Repair,
 }
 
@@ -138,6 +138,11 @@ fn step(run: &mut dyn Run, misfit: Misfit, choice: Choice, report: &mut Report) 
     run.step(choice, report);
     if report.effect == Effect::Applied {
         return true;
+    }
+    let fitted = run.menu().fitted(choice);
+    if misfit == Misfit::Repair && fitted != choice {
+        run.step(fitted, report);
+        return report.effect == Effect::Applied;
     }
     let Some(slot) = choice.slot() else { return false };
     if misfit == Misfit::Skip || slot.kind == Slot::ANY_KIND {

@@ -1,6 +1,7 @@
 //! Mutators, as plain functions over choices. Which of them pays is shown in every campaign's summary.
 
-use misrule_world::{Choice, Contract, NodeId, Rng, Slot};
+use crate::draw_disk;
+use misrule_world::{Choice, Contract, Keep, NodeId, Rng, Slot, WriteOrder};
 
 /// What a mutator may know of the world and of the other schedules.
 pub struct Material<'a> {
@@ -82,11 +83,32 @@ fn insert_fault(choices: &mut Vec<Choice>, material: &Material<'_>, rng: &mut Rn
         1 if material.contract.loss => replace_delivery(choices, at, Choice::Drop),
         2 if material.contract.duplication => insert_duplicate(choices, at),
         _ => {
-            choices.insert(at, Choice::Crash { node, keep: rng.below(4) as u16 });
+            if change_crash(choices, at, material, rng) {
+                return true;
+            }
+            choices.insert(at, Choice::Crash { node, keep: Keep::prefix(rng.below(4) as u16) });
             choices.insert(later, Choice::Restart { node });
             true
         }
     }
+}
+
+/// Changes what the next crash keeps, where the contract lets it keep more than a prefix, or its crash point.
+fn change_crash(choices: &mut [Choice], from: usize, material: &Material<'_>, rng: &mut Rng) -> bool {
+    const UNITS: u32 = 12;
+    if material.contract.disk.order == WriteOrder::Total {
+        return false;
+    }
+    for choice in &mut choices[from..] {
+        match choice {
+            Choice::Crash { keep, .. } => *keep = draw_disk::keep(UNITS, rng),
+            Choice::CrashAt { at, .. } if rng.chance(1, 2) => *at = rng.below(UNITS) as u16,
+            Choice::CrashAt { keep, .. } => *keep = draw_disk::keep(UNITS, rng),
+            _ => continue,
+        }
+        return true;
+    }
+    false
 }
 
 /// Changes nothing: the tail that follows every mutant makes the difference.

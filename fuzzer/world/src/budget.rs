@@ -8,6 +8,7 @@ use std::panic::resume_unwind;
 pub(crate) enum Budget {
     Sends,
     DiskOperations,
+    DiskBytes,
 }
 
 impl Budget {
@@ -15,6 +16,7 @@ impl Budget {
         match self {
             Self::Sends => "sends-per-step",
             Self::DiskOperations => "disk-operations-per-step",
+            Self::DiskBytes => "disk-bytes-per-node",
         }
     }
 }

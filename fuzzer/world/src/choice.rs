@@ -1,5 +1,7 @@
 //! Choices: the atomic decisions of an execution.
 
+use crate::disk::DiskOutcome;
+use crate::keep::Keep;
 use misrule_models::NodeId;
 use serde::{Deserialize, Serialize};
 
@@ -59,9 +61,9 @@ pub enum Choice {
     Crash {
         /// The node that stops.
         node: NodeId,
-        /// How many disk operations that were not synced survive, oldest first; what the contract does not
-        /// leave open is ignored.
-        keep: u16,
+        /// Which units of its disk survive that were not durable; what the contract does not leave open is
+        /// ignored.
+        keep: Keep,
     },
     /// Start a stopped node from its disk.
     Restart {
@@ -91,7 +93,30 @@ pub enum Choice {
         /// The value, below the draw's bound.
         value: u32,
     },
+    /// Stop a node in the middle of its next call, handler or start. From the crash point on every disk operation
+    /// fails without effect and nothing is sent; what the node did before stands.
+    CrashAt {
+        /// The node that will stop.
+        node: NodeId,
+        /// The crash point: after so many of the call's disk operations (reads do not count). It has no effect
+        /// when the call does fewer.
+        at: u16,
+        /// Which units of its disk survive that are not durable then.
+        keep: Keep,
+    },
+    /// Decide how a disk operation of a node's next call ends.
+    Disk {
+        /// The node.
+        node: NodeId,
+        /// How it ends.
+        outcome: DiskOutcome,
+        /// Which operation, counted from 1 among those that the outcome can befall. It has no effect when the
+        /// call does fewer.
+        at: u16,
+    },
 }
+
+const _: () = assert!(size_of::<Choice>() == 8, "a choice stays small");
 
 /// What a choice is, without its arguments: for weights, fault counts and the minimiser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -109,7 +134,7 @@ pub enum ChoiceKind {
     Local,
     /// [`Choice::Request`]
     Request,
-    /// [`Choice::Crash`]
+    /// [`Choice::Crash`], and [`Choice::CrashAt`]: applied when the node stops.
     Crash,
     /// [`Choice::Restart`]
     Restart,
@@ -119,11 +144,13 @@ pub enum ChoiceKind {
     Heal,
     /// [`Choice::Draw`]
     Draw,
+    /// [`Choice::Disk`]
+    Disk,
 }
 
 impl ChoiceKind {
     /// How many kinds there are.
-    pub const COUNT: usize = 11;
+    pub const COUNT: usize = 12;
 
     /// All kinds, in the order of their numbers, with the words of the schedule text.
     pub const ALL: [(Self, &'static str); Self::COUNT] = [
@@ -138,6 +165,7 @@ impl ChoiceKind {
         (Self::Cut, "cut"),
         (Self::Heal, "heal"),
         (Self::Draw, "draw"),
+        (Self::Disk, "disk"),
     ];
 
     /// The word of the schedule text.
@@ -147,7 +175,10 @@ impl ChoiceKind {
 
     /// Whether this is something that goes wrong, rather than something that must happen anyway.
     pub fn is_fault(self) -> bool {
-        matches!(self, Self::Drop | Self::Duplicate | Self::Crash | Self::Restart | Self::Cut | Self::Heal)
+        matches!(
+            self,
+            Self::Drop | Self::Duplicate | Self::Crash | Self::Restart | Self::Cut | Self::Heal | Self::Disk
+        )
     }
 }
 
@@ -161,11 +192,12 @@ impl Choice {
             Self::Timer { .. } => ChoiceKind::Timer,
             Self::Local { .. } => ChoiceKind::Local,
             Self::Request { .. } => ChoiceKind::Request,
-            Self::Crash { .. } => ChoiceKind::Crash,
+            Self::Crash { .. } | Self::CrashAt { .. } => ChoiceKind::Crash,
             Self::Restart { .. } => ChoiceKind::Restart,
             Self::Cut { .. } => ChoiceKind::Cut,
             Self::Heal { .. } => ChoiceKind::Heal,
             Self::Draw { .. } => ChoiceKind::Draw,
+            Self::Disk { .. } => ChoiceKind::Disk,
         }
     }
 

@@ -180,6 +180,7 @@ fn open(magic: [u8; 4], bytes: &[u8], limit: usize) -> Result<&[u8], CodecError>
 mod tests {
     use super::{CodecError, HEADER_BYTES, VERSION, decode, encode};
     use crate::choice::{Choice, Slot};
+    use crate::keep::Keep;
     use crate::rng::Rng;
     use crate::schedule::{Expectation, FaultProfile, Header, Schedule, Tail};
 
@@ -197,8 +198,11 @@ mod tests {
             trace_hash: None,
         };
         let slot = Slot { from: 0, to: 1, at: 2, kind: Slot::ANY_KIND };
-        let choices =
-            vec![Choice::Deliver(slot), Choice::Crash { node: 2, keep: 300 }, Choice::Cut { from: 1, to: 0 }];
+        let choices = vec![
+            Choice::Deliver(slot),
+            Choice::Crash { node: 2, keep: Keep::prefix(300) },
+            Choice::Cut { from: 1, to: 0 },
+        ];
         let tail = Some(Tail { seed: 7, steps: 300, faults: FaultProfile::Heavy });
         (header, Schedule { choices, tail })
     }

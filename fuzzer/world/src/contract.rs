@@ -1,5 +1,6 @@
 //! Contracts: what the environment promises to a target.
 
+use crate::storage::{self, DiskPreset, StorageContract};
 use crate::vocabulary::nearest;
 use std::fmt;
 
@@ -14,8 +15,8 @@ pub struct Contract {
     pub duplication: bool,
     /// Messages that wait on one link at most, 1 to 4,096; further ones are lost and counted as overflow.
     pub capacity: u16,
-    /// What a disk keeps at a crash.
-    pub disk: DiskPreset,
+    /// What a disk promises.
+    pub disk: StorageContract,
 }
 
 /// Whether a link keeps order.
@@ -27,17 +28,6 @@ pub enum LinkOrder {
     Reorder,
 }
 
-/// What a disk keeps at a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiskPreset {
-    /// Every completed operation.
-    Immediate,
-    /// Exactly what was synced.
-    ExplicitSync,
-    /// What was synced, plus a prefix of the rest.
-    Ordered,
-}
-
 impl Default for Contract {
     /// `fifo,explicit-sync,capacity=48`.
     fn default() -> Self {
@@ -46,21 +36,50 @@ impl Default for Contract {
             loss: false,
             duplication: false,
             capacity: 48,
-            disk: DiskPreset::ExplicitSync,
+            disk: DiskPreset::ExplicitSync.fields(),
         }
     }
 }
 
 /// A contract that cannot be read. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown contract word `{word}`{}; known: {}", suggestion(.word), WORDS.join(", "))]
-pub struct ContractError {
-    /// The word that is not known, or a value out of range.
-    pub word: String,
+pub enum ContractError {
+    /// A word that is not known, or a value out of range.
+    #[error("unknown contract word `{word}`{}; known: {}", suggestion(.word), WORDS.join(", "))]
+    Unknown {
+        /// The word.
+        word: String,
+    },
+    /// Words that cannot hold together.
+    #[error("contract `{contract}` contradicts itself: {why}")]
+    Contradiction {
+        /// What was asked for.
+        contract: String,
+        /// Why it cannot be.
+        why: String,
+    },
 }
 
-const WORDS: [&str; 8] =
-    ["fifo", "reorder", "+loss", "+dup", "immediate", "explicit-sync", "ordered", "capacity=1..4096"];
+const LINK_WORDS: [&str; 5] = ["fifo", "reorder", "+loss", "+dup", "capacity=1..4096"];
+
+const WORDS_COUNT: usize = LINK_WORDS.len() + DiskPreset::ALL.len() + storage::WORDS.len();
+
+const WORDS: [&str; WORDS_COUNT] = {
+    let mut words = [""; WORDS_COUNT];
+    let mut at = 0;
+    while at < WORDS_COUNT {
+        let disk = at.wrapping_sub(LINK_WORDS.len());
+        words[at] = if at < LINK_WORDS.len() {
+            LINK_WORDS[at]
+        } else if disk < DiskPreset::ALL.len() {
+            DiskPreset::ALL[disk].1
+        } else {
+            storage::WORDS[disk - DiskPreset::ALL.len()]
+        };
+        at += 1;
+    }
+    words
+};
 
 fn suggestion(word: &str) -> String {
     nearest(word, WORDS).map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"))
@@ -68,32 +87,40 @@ fn suggestion(word: &str) -> String {
 
 impl Contract {
     /// The words of contracts, for help and listings.
-    pub const WORDS: [&'static str; 8] = WORDS;
+    pub const WORDS: &'static [&'static str] = &WORDS;
 
     /// This contract with what `text` names put over it. Naming the order of links also resets loss and
-    /// duplication to what the text says: `fifo` promises neither.
+    /// duplication to what the text says: `fifo` promises neither. Naming a disk preset also resets the fields
+    /// behind it, so their words come after it.
     ///
     /// # Errors
-    /// A word that is not known, or a capacity out of range.
+    /// A word that is not known, a value out of range, or words that cannot hold together.
     pub fn overridden(mut self, text: &str) -> Result<Self, ContractError> {
+        let mut preset = None;
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let error = || ContractError { word: part.to_owned() };
-            match part {
-                "immediate" => self.disk = DiskPreset::Immediate,
-                "explicit-sync" => self.disk = DiskPreset::ExplicitSync,
-                "ordered" => self.disk = DiskPreset::Ordered,
-                _ => {
-                    if let Some(number) = part.strip_prefix("capacity=") {
-                        let capacity = number.parse().map_err(|_| error())?;
-                        self.capacity =
-                            if (1..=4096).contains(&capacity) { capacity } else { return Err(error()) };
-                    } else {
-                        self.links(part).ok_or_else(error)?;
-                    }
-                }
+            self.put(part).ok_or_else(|| ContractError::Unknown { word: part.to_owned() })?;
+            if self.disk.preset.word() == part
+                && let Some(before) = preset.replace(part).filter(|before| *before != part)
+            {
+                let why = format!("a disk is either `{before}` or `{part}`");
+                return Err(ContractError::Contradiction { contract: text.to_owned(), why });
             }
         }
-        Ok(self)
+        match self.disk.contradiction() {
+            None => Ok(self),
+            Some(why) => {
+                Err(ContractError::Contradiction { contract: self.to_string(), why: why.to_owned() })
+            }
+        }
+    }
+
+    /// Puts one word over the contract; `None` when it is not known.
+    pub(crate) fn put(&mut self, part: &str) -> Option<()> {
+        if let Some(number) = part.strip_prefix("capacity=") {
+            self.capacity = number.parse().ok().filter(|capacity| (1..=4096).contains(capacity))?;
+            return Some(());
+        }
+        self.disk.put(part).or_else(|| self.links(part))
     }
 
     fn links(&mut self, part: &str) -> Option<()> {
@@ -126,35 +153,72 @@ impl fmt::Display for Contract {
         })?;
         f.write_str(if self.loss { "+loss" } else { "" })?;
         f.write_str(if self.duplication { "+dup" } else { "" })?;
-        f.write_str(match self.disk {
-            DiskPreset::Immediate => ",immediate",
-            DiskPreset::ExplicitSync => ",explicit-sync",
-            DiskPreset::Ordered => ",ordered",
-        })?;
+        write!(f, ",{}", self.disk)?;
         write!(f, ",capacity={}", self.capacity)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Contract, DiskPreset, LinkOrder};
+    use super::{Contract, LinkOrder};
+    use crate::storage::{DiskPreset, Grid, Namespace, TearMode};
 
     #[test]
     fn text_overrides_what_it_names() {
         let base = Contract { order: LinkOrder::Reorder, loss: true, ..Contract::default() };
         let fifo = base.overridden("fifo").unwrap();
-        assert_eq!((fifo.order, fifo.loss, fifo.disk), (LinkOrder::Fifo, false, DiskPreset::ExplicitSync));
+        assert_eq!(
+            (fifo.order, fifo.loss, fifo.disk.preset),
+            (LinkOrder::Fifo, false, DiskPreset::ExplicitSync)
+        );
         let more = base.overridden("+dup,ordered").unwrap();
         assert_eq!((more.order, more.loss, more.duplication), (LinkOrder::Reorder, true, true));
-        assert_eq!(more.disk, DiskPreset::Ordered);
+        assert_eq!(more.disk, DiskPreset::Ordered.fields());
     }
 
     #[test]
     fn printed_contract_reads_back() {
-        for text in ["fifo", "reorder+loss+dup,immediate,capacity=7", "fifo+dup,ordered"] {
+        let presets = DiskPreset::ALL.iter().map(|(_, word)| *word);
+        for text in presets.chain([
+            "fifo",
+            "reorder+loss+dup,immediate,capacity=7",
+            "fifo+dup,ordered",
+            "posix-min,block=page,names=journalled,write-order=per-file,media=no-space+read-corrupt",
+            "no-powersafe-overwrite,collateral=none,media=read-error,media-budget=9,block=1",
+            "explicit-sync,survive=subset,tear=prefix,grid=write,sync-fail=drops,lies=yes,names=with-file",
+        ]) {
             let contract = Contract::default().overridden(text).unwrap();
-            assert_eq!(Contract::default().overridden(&contract.to_string()), Ok(contract));
+            assert_eq!(Contract::default().overridden(&contract.to_string()), Ok(contract), "{contract}");
         }
+    }
+
+    #[test]
+    fn words_change_single_fields() {
+        let contract = Contract::default().overridden("posix-min,block=4096,names=with-file").unwrap();
+        let disk = contract.disk;
+        assert_eq!(
+            (disk.tear.unit, disk.tear.mode, disk.tear.grid),
+            (4096, TearMode::AnySubset, Grid::Absolute)
+        );
+        assert_eq!((disk.preset, disk.names), (DiskPreset::PosixMin, Namespace::WithFile));
+        assert_eq!(contract.to_string(), "fifo,posix-min,block=4096,names=with-file,capacity=48");
+    }
+
+    #[test]
+    fn contradictions_are_told() {
+        for (text, part) in [
+            ("immediate,tear=any", "nothing to lose or to tear"),
+            ("immediate,sync-fail=drops", "cannot fail"),
+            ("explicit-sync,tear=prefix", "no part of a write does"),
+            ("posix-min,collateral=block", "needs tear=garbage"),
+            ("posix-min,media-budget=3", "there are none"),
+            ("ordered,posix-min", "a disk is either `ordered` or `posix-min`"),
+        ] {
+            let error = Contract::default().overridden(text).unwrap_err().to_string();
+            assert!(error.contains("contradicts itself") && error.contains(part), "{error}");
+        }
+        assert!(Contract::default().overridden("posix-min,block=0").is_err());
+        assert!(Contract::default().overridden("posix-min,media=sync-fails").is_err());
     }
 
     #[test]

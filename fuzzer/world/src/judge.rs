@@ -30,6 +30,9 @@ pub struct Seen<'a, S: System> {
     pub views: &'a [S::View],
     /// Bit set of nodes that run.
     pub up: u64,
+    /// Whether the node stopped at a crash point in the middle of the step. Its view is the one it had before; what
+    /// it sent and did to its disk before the point stands.
+    pub died: bool,
     /// Bit set of nodes whose state or waiting messages the step changed.
     pub touched: u64,
     /// All waiting messages.

@@ -11,6 +11,7 @@ mod contract;
 mod disk;
 mod follow;
 mod judge;
+mod keep;
 mod links;
 pub mod log;
 mod menu;
@@ -21,6 +22,7 @@ mod rng;
 mod run;
 mod schedule;
 mod settings;
+mod storage;
 mod system;
 mod target;
 pub mod text;
@@ -29,10 +31,14 @@ mod vocabulary;
 mod world;
 
 pub use choice::{Choice, ChoiceKind, Slot};
-pub use contract::{Contract, ContractError, DiskPreset, LinkOrder};
-pub use disk::{DiskError, DiskHandle, DiskOperation, OPERATIONS_MAX};
+pub use contract::{Contract, ContractError, LinkOrder};
+pub use disk::{
+    CrashState, CrashStates, DISK_BYTES_MAX, DiskError, DiskFile, DiskHandle, DiskOperation, DiskOutcome,
+    OPERATIONS_MAX,
+};
 pub use follow::{Follower, Mapping};
 pub use judge::{Judge, Seen, Tally};
+pub use keep::{Keep, KeepError, KeepShape};
 pub use links::Links;
 pub use menu::{Menu, nth_bit};
 pub use misrule_models::{Fields, Key, NodeId};
@@ -41,6 +47,10 @@ pub use rng::{Rng, mix};
 pub use run::{About, FaultCount, Run};
 pub use schedule::{Comment, CommentPlace, Expectation, FaultProfile, Header, Schedule, ScheduleFile, Tail};
 pub use settings::{Setting, SettingError, SettingKind, Settings};
+pub use storage::{
+    Collateral, Completion, DiskPreset, Grid, Media, Namespace, PAGE, SECTOR, StorageContract, Survive,
+    SyncFail, Tear, TearMode, WriteOrder,
+};
 pub use system::{BootError, Context, Input, SENDS_MAX, System};
 pub use target::{Control, Setup, SetupError, Target, target};
 pub use trace::TraceHash;

@@ -1,5 +1,6 @@
 //! The menu: what can be chosen now, as counts and bit sets kept up to date.
 
+use crate::choice::Choice;
 use crate::contract::Contract;
 use crate::vocabulary::{Argument, Vocabulary};
 use misrule_models::NodeId;
@@ -29,8 +30,13 @@ pub struct Menu {
     pub locals: Vec<u32>,
     /// Sum of enabled local steps of all nodes.
     pub locals_enabled: u32,
-    /// For each node, records on its disk that a crash now may lose.
+    /// For each node, units of its disk that a crash now may lose: records of the log, blocks of writes, changes
+    /// of length and of names.
     pub unsynced: Vec<u16>,
+    /// Bit set of nodes that keep files. Only there are crash points and disk outcomes drawn.
+    pub files: u64,
+    /// Media faults of disks that operations have met, all nodes together.
+    pub media_faults: u32,
     /// For each operation of the workload, its weight and argument.
     pub operations: Vec<(u16, Argument)>,
     /// For each draw, the bound of its values.
@@ -55,6 +61,8 @@ impl Menu {
             locals: vec![0; nodes],
             locals_enabled: 0,
             unsynced: vec![0; nodes],
+            files: 0,
+            media_faults: 0,
             operations: vocabulary.operations.iter().map(|o| (o.weight, o.argument)).collect(),
             draws: vocabulary.draws.iter().map(|d| d.below).collect(),
             fresh: 1,
@@ -72,12 +80,26 @@ impl Menu {
         self.locals.fill(0);
         self.locals_enabled = 0;
         self.unsynced.fill(0);
+        self.files = 0;
+        self.media_faults = 0;
         self.fresh = 1;
     }
 
     /// Whether `node` runs.
     pub fn is_up(&self, node: NodeId) -> bool {
         node < self.nodes && self.up & (1 << node) != 0
+    }
+
+    /// The choice, without the units that a crash keeps and that are not there: what a changed schedule may still
+    /// mean.
+    #[must_use]
+    pub fn fitted(&self, choice: Choice) -> Choice {
+        match choice {
+            Choice::Crash { node, keep } if node < self.nodes => {
+                Choice::Crash { node, keep: keep.within(self.unsynced[usize::from(node)]) }
+            }
+            other => other,
+        }
     }
 
     /// The position of a link in `deliverable` and `cut`.

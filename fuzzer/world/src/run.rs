@@ -1,10 +1,12 @@
 //! The erased boundary: what the engine knows of a target.
 
 use crate::choice::{Choice, ChoiceKind};
+use crate::disk::CrashStates;
 use crate::judge::Tally;
 use crate::menu::Menu;
 use crate::report::{Report, Watch};
 use crate::vocabulary::Vocabulary;
+use misrule_models::NodeId;
 
 /// A target in its world: a passive step machine. All generic code ends here.
 pub trait Run {
@@ -17,6 +19,12 @@ pub trait Run {
 
     /// Executes one choice. After a report with a failure, only `reset` is meaningful.
     fn step(&mut self, choice: Choice, report: &mut Report);
+
+    /// The states that a crash of the node may leave now, as the contract permits, or, when the node is down, that
+    /// its last crash could have left. At most `limit` sets of units are gone through.
+    fn crash_states(&self, _node: NodeId, _limit: usize) -> CrashStates {
+        CrashStates::default()
+    }
 
     /// Names and counts; for text and summaries.
     fn about(&self) -> About<'_>;
@@ -39,6 +47,7 @@ pub struct About<'a> {
 pub struct FaultCount {
     /// Executed choices of the kind.
     pub drawn: u64,
-    /// Those that changed something: a cut that blocked or lost a message, a heal of such a cut.
+    /// Those that changed something: a cut that blocked or lost a message, a heal of such a cut, a crash point that
+    /// was reached, a disk outcome that an operation met.
     pub applied: u64,
 }

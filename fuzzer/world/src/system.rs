@@ -1,7 +1,7 @@
 //! What an adapter implements to put a system into the world.
 
 use crate::budget::{self, Budget};
-use crate::disk::DiskHandle;
+use crate::disk::{self, DiskHandle};
 use crate::rng::mix;
 use crate::vocabulary::Vocabulary;
 use misrule_models::{Fields, NodeId};
@@ -75,6 +75,8 @@ pub struct Context<M> {
     pub(crate) timers: u32,
     pub(crate) locals: u32,
     pub(crate) draws: Draws,
+    /// Whether a choice stops the node in the middle of this call.
+    pub(crate) has_crash_point: bool,
 }
 
 /// Values for draws: fixed by choices, else derived from the seed, the node, the name and a counter.
@@ -107,10 +109,18 @@ impl<M> Context<M> {
     /// Sends a message. A receiver that does not exist is a finding; use [`Context::NOBODY`] for an address
     /// that cannot even be expressed. Sending very many messages in one step exceeds the step budget.
     pub fn send(&mut self, to: NodeId, message: M) {
+        if self.has_crashed() {
+            return;
+        }
         if self.outbox.len() >= SENDS_MAX {
             budget::exceed(Budget::Sends);
         }
         self.outbox.push((to, message));
+    }
+
+    /// Whether the node has passed its crash point.
+    pub(crate) fn has_crashed(&self) -> bool {
+        self.has_crash_point && disk::has_crashed()
     }
 
     /// An address that no node has.

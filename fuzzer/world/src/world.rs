@@ -1,9 +1,12 @@
 //! The world: the passive step machine over one system and its judge.
 
-use crate::budget::Budget;
+mod check;
+mod disks;
+mod failures;
+
 use crate::choice::{Choice, ChoiceKind, Slot};
-use crate::contract::{Contract, LinkOrder};
-use crate::disk::{self, Disk};
+use crate::contract::Contract;
+use crate::disk::{self, CrashStates, Disk};
 use crate::judge::{Judge, Seen};
 use crate::links::Links;
 use crate::log;
@@ -12,9 +15,10 @@ use crate::panics::{self, Guarded, guard};
 use crate::probe::{self, Section};
 use crate::report::{Effect, Failure, Report, Watch};
 use crate::run::{About, FaultCount, Run};
-use crate::system::{BootError, Context, Draws, Input, System};
+use crate::system::{Context, Draws, Input, System};
 use crate::trace::Recorder;
-use crate::vocabulary::{Argument, Vocabulary};
+use crate::vocabulary::Vocabulary;
+use failures::{failure, panic_failure};
 use misrule_models::NodeId;
 
 /// One system with its judge, simulated. It does nothing by itself.
@@ -32,6 +36,8 @@ pub struct World<S: System, J> {
     input: Option<Input<S::Message>>,
     sends: Vec<(NodeId, S::Message)>,
     touched: u64,
+    /// Whether the step has passed a crash point.
+    died: bool,
     faults: [FaultCount; ChoiceKind::COUNT],
     /// For each cut link, whether the cut has blocked or lost a message.
     cut_counted: Vec<bool>,
@@ -61,15 +67,24 @@ impl<S: System, J: Judge<S>> World<S, J> {
         };
         Self {
             nodes: (0..nodes).map(|_| None).collect(),
-            disks: (0..nodes).map(|_| Some(Box::default())).collect(),
+            disks: (0..nodes).map(|_| Some(Box::new(Disk::new(contract.disk)))).collect(),
             views: (0..nodes).map(|_| S::View::default()).collect(),
             links: Links::new(vocabulary.nodes),
-            cx: Context { me: 0, nodes: vocabulary.nodes, outbox: Vec::new(), timers: 0, locals: 0, draws },
+            cx: Context {
+                me: 0,
+                nodes: vocabulary.nodes,
+                outbox: Vec::new(),
+                timers: 0,
+                locals: 0,
+                draws,
+                has_crash_point: false,
+            },
             menu: Menu::new(&vocabulary, contract),
             watch: Watch::default(),
             input: None,
             sends: Vec::new(),
             touched: 0,
+            died: false,
             faults: [FaultCount::default(); ChoiceKind::COUNT],
             cut_counted: vec![false; nodes * nodes],
             overflow: 0,
@@ -87,12 +102,10 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.cx.me = node;
         self.cx.timers = self.menu.timers[at];
         self.cx.locals = self.menu.locals[at];
+        self.begin_disk(node, input.is_none());
         let (system, cx) = (&self.system, &mut self.cx);
         let (slot, view) = (&mut self.nodes[at], &mut self.views[at]);
         let timed = self.timed;
-        if let Some(disk) = self.disks[at].as_mut() {
-            disk.start_step(self.watch.model || self.watch.trace);
-        }
         let result = disk::enter(&mut self.disks[at], || {
             guard(|| {
                 probe::section(timed, Section::Target, || {
@@ -103,28 +116,26 @@ impl<S: System, J: Judge<S>> World<S, J> {
                     }
                     Ok(())
                 })?;
-                if let Some(running) = slot.as_ref() {
+                if let Some(running) = slot.as_ref()
+                    && !cx.has_crashed()
+                {
                     probe::section(timed, Section::View, || system.view(running, view));
                 }
                 Ok(())
             })
         });
-        if !matches!(result, Guarded::Returned(Ok(()))) {
+        let crash = self.after_disk(node);
+        // What a node does or says beyond its crash point is nothing.
+        if crash.is_none() && !matches!(result, Guarded::Returned(Ok(()))) {
             report.failure = failure(result, node);
         }
         self.menu.set_timers(node, self.cx.timers, self.cx.locals);
         self.touched |= 1 << node;
-        self.after_disk(node);
         self.flush(node, report);
-    }
-
-    fn after_disk(&mut self, node: NodeId) {
-        let Some(disk) = self.disks[usize::from(node)].as_ref() else { return };
-        self.menu.unsynced[usize::from(node)] = disk.pending().min(usize::from(u16::MAX)) as u16;
-        if self.watch.trace {
-            for operation in disk.operations() {
-                self.recorder.effect(format!("disk {operation:?}"));
-            }
+        if let Some(keep) = crash {
+            self.faults[ChoiceKind::Crash as usize].applied += 1;
+            self.died = true;
+            self.stop(node, keep);
         }
     }
 
@@ -227,6 +238,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             operations,
             views: &self.views,
             up: self.menu.up,
+            died: self.died,
             touched: self.touched,
             links: &self.links,
         };
@@ -300,53 +312,11 @@ impl<S: System, J: Judge<S>> World<S, J> {
         Ok(None)
     }
 
-    fn resolve(&self, mut slot: Slot) -> Result<(Slot, u8), Effect> {
-        if slot.from >= self.vocabulary.nodes || slot.to >= self.vocabulary.nodes {
-            return Err(Effect::Skipped("no such node"));
-        }
-        if slot.at == Slot::FIRST_OF_KIND {
-            slot.at = self
-                .links
-                .first_of_kind(slot.from, slot.to, slot.kind)
-                .ok_or(Effect::Skipped("no such message"))?;
-        }
-        if slot.at > 1 && self.menu.contract.order == LinkOrder::Fifo {
-            return Err(Effect::Skipped("the contract keeps the order of links"));
-        }
-        let found = self.links.kind(slot).ok_or(Effect::Skipped("no such message"))?;
-        if slot.kind != Slot::ANY_KIND && slot.kind != found {
-            return Err(Effect::Drift { found });
-        }
-        Ok((slot, found))
-    }
-
     fn give(&mut self, node: NodeId, input: Input<S::Message>, report: &mut Report) {
         if self.watch.model || (self.watch.keys && self.judge.reads_input()) {
             self.input = Some(input.clone());
         }
         self.call(node, Some(input), report);
-    }
-
-    fn crash(&mut self, node: NodeId, keep: u16, report: &mut Report) {
-        let at = usize::from(node);
-        let running = self.nodes[at].take();
-        let timed = self.timed;
-        if let Guarded::Panicked(place) = guard(|| probe::section(timed, Section::Target, || drop(running))) {
-            report.failure = Some(panic_failure(place));
-        }
-        if let Some(disk) = self.disks[at].as_mut() {
-            let pending = disk.pending();
-            let kept = disk.crash(self.menu.contract.disk, usize::from(keep));
-            report.choice = Choice::Crash { node, keep: kept.min(usize::from(u16::MAX)) as u16 };
-            disk.start_step(false);
-            if self.watch.trace && pending > 0 {
-                self.recorder.effect(format!("disk kept {kept} of {pending} records not synced"));
-            }
-        }
-        self.menu.unsynced[at] = 0;
-        self.menu.set_timers(node, 0, 0);
-        self.set_up(node, false);
-        self.touched |= 1 << node;
     }
 
     fn cut(&mut self, from: NodeId, to: NodeId, cut: bool) {
@@ -397,6 +367,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 self.crash(node, keep, report);
                 Ok(Some(node))
             }
+            Choice::CrashAt { .. } | Choice::Disk { .. } => self.arm(choice),
             Choice::Restart { node } => {
                 self.call(node, None, report);
                 self.set_up(node, self.nodes[usize::from(node)].is_some());
@@ -418,60 +389,6 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
     }
 
-    /// Why a choice cannot apply now; slots of messages are checked later.
-    fn check(&self, choice: Choice) -> Result<(), &'static str> {
-        let node_exists =
-            |node: NodeId| if node < self.vocabulary.nodes { Ok(()) } else { Err("no such node") };
-        let up = |node| {
-            node_exists(node).and(if self.menu.is_up(node) { Ok(()) } else { Err("the node is down") })
-        };
-        match choice {
-            Choice::Timer { node, timer } => {
-                up(node)?;
-                let set = timer < 32 && self.menu.timers[usize::from(node)] & (1 << timer) != 0;
-                if set { Ok(()) } else { Err("the timer is not set") }
-            }
-            Choice::Local { node, step } => {
-                up(node)?;
-                let enabled = step < 32 && self.menu.locals[usize::from(node)] & (1 << step) != 0;
-                if enabled { Ok(()) } else { Err("the local step is not enabled") }
-            }
-            Choice::Request { node, operation, argument } => {
-                up(node)?;
-                let Some((_, kind)) = self.menu.operations.get(usize::from(operation)) else {
-                    return Err("no such operation");
-                };
-                let fits = match kind {
-                    Argument::None => argument == 0,
-                    Argument::Fresh => true,
-                    Argument::Below(bound) => argument < *bound,
-                    Argument::Peer => argument < u32::from(self.menu.nodes) && argument != u32::from(node),
-                };
-                if fits { Ok(()) } else { Err("the operation does not take the argument") }
-            }
-            Choice::Crash { node, .. } => up(node),
-            Choice::Restart { node } => {
-                node_exists(node)?;
-                if self.menu.is_up(node) { Err("the node runs") } else { Ok(()) }
-            }
-            Choice::Cut { from, to } | Choice::Heal { from, to } => {
-                node_exists(from).and(node_exists(to))?;
-                let is_cut = self.menu.cut[self.menu.link(from, to)];
-                match (matches!(choice, Choice::Cut { .. }), is_cut) {
-                    (true, true) => Err("the link is cut already"),
-                    (false, false) => Err("the link is not cut"),
-                    _ => Ok(()),
-                }
-            }
-            Choice::Draw { node, name, value } => {
-                node_exists(node)?;
-                let bound = self.cx.draws.bounds.get(usize::from(name)).copied().unwrap_or(0);
-                if value < bound { Ok(()) } else { Err("the value is beyond the draw's bound") }
-            }
-            Choice::Deliver(_) | Choice::Drop(_) | Choice::Duplicate(_) => Ok(()),
-        }
-    }
-
     fn begin_step(&mut self, report: &mut Report) {
         report.keys.clear();
         report.pushed.clear();
@@ -488,6 +405,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
         self.sends.clear();
         self.touched = 0;
+        self.died = false;
         self.links.start_step();
         if self.watch.trace {
             log::start();
@@ -542,12 +460,21 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
                 let kind = choice.kind();
                 let count = &mut self.faults[kind as usize];
                 count.drawn += 1;
-                count.applied +=
-                    u64::from(!matches!(kind, ChoiceKind::Cut | ChoiceKind::Heal | ChoiceKind::Draw));
+                let later = matches!(choice, Choice::CrashAt { .. })
+                    || matches!(
+                        kind,
+                        ChoiceKind::Cut | ChoiceKind::Heal | ChoiceKind::Draw | ChoiceKind::Disk
+                    );
+                count.applied += u64::from(!later);
                 self.finish(node, false, report);
             }
             Err(effect) => report.effect = effect,
         }
+    }
+
+    fn crash_states(&self, node: NodeId, limit: usize) -> CrashStates {
+        let disk = self.disks.get(usize::from(node)).and_then(Option::as_ref);
+        disk.map(|disk| disk.crash_states(limit)).unwrap_or_default()
     }
 
     fn about(&self) -> About<'_> {
@@ -557,38 +484,5 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
             faults: self.faults,
             overflow: self.overflow,
         }
-    }
-}
-
-/// What is wrong with a call into a node that did not return well.
-#[cold]
-fn failure(result: Guarded<Result<(), BootError>>, node: NodeId) -> Option<Failure> {
-    match result {
-        Guarded::Returned(Ok(())) => None,
-        Guarded::Returned(Err(error)) => {
-            let text = format!("node {} did not start: {}", node + 1, error.0);
-            Some(Failure::new("boot", "node-starts", text))
-        }
-        Guarded::Panicked(place) => Some(panic_failure(place)),
-        Guarded::Unwound(payload) => Some(unwound_failure(&*payload, node)),
-    }
-}
-
-fn panic_failure(place: panics::Place) -> Failure {
-    Failure {
-        oracle: "panic",
-        property: "no-panic".to_owned(),
-        message: format!("panicked at {}: {}", place.place, place.message),
-        detail: place.place,
-    }
-}
-
-fn unwound_failure(payload: &(dyn std::any::Any + Send), node: NodeId) -> Failure {
-    match payload.downcast_ref::<Budget>() {
-        Some(budget) => {
-            let text = format!("node {} exceeded its budget in one step", node + 1);
-            Failure::new("step-budget", budget.property(), text)
-        }
-        None => Failure::new("panic", "no-panic", "the target unwound without a panic"),
     }
 }

@@ -6,7 +6,7 @@ use crate::omnipaxos;
 use crate::system::Omnipaxos;
 use misrule_models::LensSet;
 use misrule_models::sequence_paxos::{Rules, SequencePaxos};
-use misrule_world::{Choice, Failure, Follower, Report, Rng, Run, Settings, Setup, Slot, Watch, World};
+use misrule_world::{Choice, Failure, Follower, Keep, Report, Rng, Run, Settings, Setup, Slot, Watch, World};
 
 fn setup(contract: &str) -> Setup {
     let target = omnipaxos();
@@ -39,7 +39,7 @@ fn choice(rng: &mut Rng, fresh: u32) -> Choice {
     let node = rng.below(3) as u8;
     let peer = (node + 1 + rng.below(2) as u8) % 3;
     match rng.below(1000) {
-        0..3 => Choice::Crash { node, keep: 0 },
+        0..3 => Choice::Crash { node, keep: Keep::NONE },
         3..40 => Choice::Restart { node },
         40..45 => Choice::Cut { from: node, to: peer },
         45..80 => Choice::Heal { from: node, to: peer },

@@ -2,7 +2,7 @@
 
 use misrule_omnipaxos::omnipaxos;
 use misrule_world::{
-    Argument, Choice, Failure, LinkOrder, Menu, Report, Rng, Run, Settings, Setup, Slot, Watch,
+    Argument, Choice, Failure, Keep, LinkOrder, Menu, Report, Rng, Run, Settings, Setup, Slot, Watch,
 };
 
 /// Opens the target with settings, contract words and lenses.
@@ -52,7 +52,7 @@ impl Picker {
             return Choice::Restart { node: down.trailing_zeros() as u8 };
         }
         if dice < 22 && down == 0 {
-            return Choice::Crash { node: self.rng.below(u32::from(menu.nodes)) as u8, keep: 0 };
+            return Choice::Crash { node: self.rng.below(u32::from(menu.nodes)) as u8, keep: Keep::NONE };
         }
         if (22..26).contains(&dice) {
             return self.isolate_or_heal(menu);

@@ -5,7 +5,7 @@
 
 use misrule_two_phase_commit::two_phase_commit;
 use misrule_world::{
-    Choice, Effect, Failure, LinkOrder, Menu, Report, Rng, Run, Settings, Setup, Slot, Watch, nth_bit,
+    Choice, Effect, Failure, Keep, LinkOrder, Menu, Report, Rng, Run, Settings, Setup, Slot, Watch, nth_bit,
 };
 
 /// Everything on but the trace.
@@ -83,7 +83,8 @@ pub(crate) fn pick(menu: &Menu, rng: &mut Rng) -> Choice {
         3 => Choice::Request { node: up(rng), operation: 0, argument: 0 },
         4 => {
             let node = up(rng);
-            Choice::Crash { node, keep: rng.below(u32::from(menu.unsynced[usize::from(node)]) + 1) as u16 }
+            let unsynced = u32::from(menu.unsynced[usize::from(node)]);
+            Choice::Crash { node, keep: Keep::prefix(rng.below(unsynced + 1) as u16) }
         }
         5 => {
             let down = !menu.up & ((1 << menu.nodes) - 1);

@@ -73,7 +73,7 @@ impl ItemRun {
                 if self.report.failure.is_some() {
                     return self.report.failure.take();
                 }
-                let Some(choice) = self.resolve(item, substitute, run.menu().contract.order) else { break };
+                let Some(choice) = self.resolve(item, substitute, run.menu()) else { break };
                 run.step(choice, &mut self.report);
                 if self.report.effect != Effect::Applied {
                     break;
@@ -149,11 +149,13 @@ impl ItemRun {
         }
     }
 
-    fn resolve(&self, item: &Item, substitute: Substitute, order: LinkOrder) -> Option<Choice> {
-        let (Some(slot), Some(source)) = (item.choice.slot(), item.source) else { return Some(item.choice) };
+    fn resolve(&self, item: &Item, substitute: Substitute, menu: &Menu) -> Option<Choice> {
+        let (Some(slot), Some(source)) = (item.choice.slot(), item.source) else {
+            return Some(menu.fitted(item.choice));
+        };
         let waiting = &self.waiting[self.link(slot.from, slot.to)];
         let position = waiting.iter().position(|name| *name == source);
-        let slot = match (position, order, substitute) {
+        let slot = match (position, menu.contract.order, substitute) {
             (Some(at), LinkOrder::Reorder, _) => Slot { at: at as u16 + 1, ..slot },
             (Some(0), LinkOrder::Fifo, _) => Slot { at: 1, ..slot },
             (Some(_), LinkOrder::Fifo, _) | (None, LinkOrder::Fifo, Substitute::Similar) => {
@@ -226,6 +228,8 @@ fn node(choice: Choice) -> Option<NodeId> {
         | Choice::Local { node, .. }
         | Choice::Request { node, .. }
         | Choice::Crash { node, .. }
+        | Choice::CrashAt { node, .. }
+        | Choice::Disk { node, .. }
         | Choice::Restart { node }
         | Choice::Draw { node, .. } => Some(node),
         Choice::Drop(_) | Choice::Duplicate(_) | Choice::Cut { .. } | Choice::Heal { .. } => None,

@@ -11,7 +11,9 @@ use crate::draw::Drawer;
 use crate::execute::{Execution, Misfit, Mode, execute_explicit};
 use crate::fingerprint::Fingerprint;
 use item::{Item, ItemRun, Substitute, cone, unnamed};
-use misrule_world::{Argument, Choice, ChoiceKind, FaultProfile, NodeId, Rng, Run, Slot, Watch};
+use misrule_world::{
+    Argument, Choice, ChoiceKind, FaultProfile, Keep, KeepShape, NodeId, Rng, Run, Slot, Watch,
+};
 use std::collections::BTreeSet;
 
 /// How much work a minimisation may do.
@@ -336,7 +338,10 @@ fn group(choice: Choice) -> (ChoiceKind, NodeId, u8) {
         Choice::Timer { node, timer } => (kind, node, timer),
         Choice::Local { node, step } => (kind, node, step),
         Choice::Request { node, operation, .. } => (kind, node, operation),
-        Choice::Crash { node, .. } | Choice::Restart { node } => (kind, node, 0),
+        Choice::Crash { node, .. } | Choice::CrashAt { node, .. } | Choice::Restart { node } => {
+            (kind, node, 0)
+        }
+        Choice::Disk { node, outcome, .. } => (kind, node, outcome as u8),
         Choice::Cut { from, to } | Choice::Heal { from, to } => (kind, from, to),
         Choice::Draw { node, name, .. } => (kind, node, name),
     }
@@ -351,6 +356,19 @@ fn not_longer_and_other(candidate: &[Item], best: &[Item]) -> bool {
     candidate.len() < best.len() || (candidate.len() == best.len() && !same())
 }
 
+/// Simpler sets of what survives a crash: nothing, everything, or one unit fewer.
+fn simpler_keeps(keep: Keep) -> Vec<Keep> {
+    match keep.shape() {
+        KeepShape::Prefix(0) => Vec::new(),
+        KeepShape::Prefix(_) | KeepShape::All => vec![Keep::NONE],
+        KeepShape::AllBut(_) | KeepShape::Only(_) | KeepShape::TornLast => vec![Keep::NONE, Keep::ALL],
+        KeepShape::Bits(bits) => {
+            let without = (0..Keep::BITS).filter(|at| bits & (1 << at) != 0).map(|at| bits & !(1 << at));
+            [Keep::NONE, Keep::ALL].into_iter().chain(without.map(Keep::bits)).collect()
+        }
+    }
+}
+
 /// Simpler forms of a choice, simplest first; none when it is simple already.
 fn simpler(choice: Choice, arguments: &[u32]) -> Vec<Choice> {
     match choice {
@@ -358,7 +376,16 @@ fn simpler(choice: Choice, arguments: &[u32]) -> Vec<Choice> {
             .iter()
             .map(|argument| Choice::Request { node, operation, argument: *argument })
             .collect(),
-        Choice::Crash { node, keep } if keep > 0 => vec![Choice::Crash { node, keep: 0 }],
+        Choice::Crash { node, keep } => {
+            simpler_keeps(keep).into_iter().map(|keep| Choice::Crash { node, keep }).collect()
+        }
+        Choice::CrashAt { node, at, keep } => {
+            let now = [Keep::NONE, keep].map(|keep| Choice::Crash { node, keep });
+            let keeps = simpler_keeps(keep).into_iter().map(|keep| Choice::CrashAt { node, at, keep });
+            let earlier = [0, at / 2, at.saturating_sub(1)].into_iter().filter(|earlier| *earlier < at);
+            now.into_iter().chain(keeps).chain(earlier.map(|at| Choice::CrashAt { node, at, keep })).collect()
+        }
+        Choice::Disk { node, outcome, at } if at > 1 => vec![Choice::Disk { node, outcome, at: 1 }],
         Choice::Draw { node, name, value } if value > 0 => vec![Choice::Draw { node, name, value: 0 }],
         Choice::Drop(slot) | Choice::Duplicate(slot) => vec![Choice::Deliver(slot)],
         Choice::Deliver(slot) if slot.at > 1 => {

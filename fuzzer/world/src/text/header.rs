@@ -3,7 +3,7 @@
 use super::error::{ParseError, ParseErrorKind};
 use super::scan::{Content, Line, Lines, Word, Words, is_digits};
 use super::{FORMAT, LIMITS, Limits};
-use crate::contract::Contract;
+use crate::contract::{Contract, ContractError};
 use crate::schedule::{Comment, CommentPlace, Expectation, Header};
 
 const MAGIC: &str = "misrule schedule";
@@ -144,10 +144,13 @@ fn contract(whole: Word<'_>) -> Result<&str, ParseError> {
     let mut rest = Some(whole);
     while let Some(left) = rest {
         let (part, after) = left.split_once(",").map_or((left, None), |(part, rest)| (part, Some(rest)));
-        if part.text.is_empty() || Contract::default().overridden(part.text).is_err() {
-            return Err(part.error("a contract word").near(part.text, Contract::WORDS));
+        if part.text.is_empty() || Contract::default().put(part.text).is_none() {
+            return Err(part.error("a contract word").near(part.text, Contract::WORDS.iter().copied()));
         }
         rest = after;
+    }
+    if let Err(ContractError::Contradiction { why, .. }) = Contract::default().overridden(whole.text) {
+        return Err(whole.error(format!("a contract that does not contradict itself ({why})")));
     }
     Ok(whole.text)
 }

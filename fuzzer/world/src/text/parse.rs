@@ -4,6 +4,8 @@ use super::error::ParseError;
 use super::header::{Body, parse_header};
 use super::scan::{Content, Word, Words};
 use crate::choice::{Choice, ChoiceKind, Slot};
+use crate::disk::DiskOutcome;
+use crate::keep::Keep;
 use crate::schedule::{Comment, CommentPlace, FaultProfile, Header, ScheduleFile, Tail};
 use crate::vocabulary::{Argument, Vocabulary};
 use misrule_models::NodeId;
@@ -114,6 +116,9 @@ fn value<'a>(words: &mut Words<'a>, key: &str) -> Result<Word<'a>, ParseError> {
     }
 }
 
+/// The forms of what a crash keeps.
+const KEEP: &str = "a number of units from 0 to 65535, `[0,2-4]` with units up to 30, `all`, `none`, `all-but-2` or `torn-last`";
+
 /// Reads the arguments of one choice.
 struct Reader<'w, 'a> {
     words: &'w mut Words<'a>,
@@ -135,7 +140,7 @@ impl<'a> Reader<'_, 'a> {
                 Choice::Local { node, step: self.name("a local step", names.iter().copied())? }
             }
             ChoiceKind::Request => self.request()?,
-            ChoiceKind::Crash => Choice::Crash { node: self.node()?, keep: self.keep()? },
+            ChoiceKind::Crash => self.crash()?,
             ChoiceKind::Restart => Choice::Restart { node: self.node()? },
             ChoiceKind::Cut => {
                 let (from, to) = self.link()?;
@@ -146,6 +151,7 @@ impl<'a> Reader<'_, 'a> {
                 Choice::Heal { from, to }
             }
             ChoiceKind::Draw => self.draw()?,
+            ChoiceKind::Disk => self.disk()?,
         })
     }
 
@@ -227,14 +233,48 @@ impl<'a> Reader<'_, 'a> {
         Ok(Choice::Request { node, operation, argument })
     }
 
-    /// `keep=3`, which may be missing.
-    fn keep(&mut self) -> Result<u16, ParseError> {
-        let mut ahead = *self.words;
-        if ahead.next().is_none() {
-            return Ok(0);
+    /// `2 keep=[0,2-4] at=3`, where both may be missing.
+    fn crash(&mut self) -> Result<Choice, ParseError> {
+        let node = self.node()?;
+        let mut keep = Keep::NONE;
+        if self.is_next("keep=") || !self.is_next("at=") && self.more() {
+            let word = value(self.words, "keep=")?;
+            keep = word.text.parse().map_err(|_| word.error(KEEP))?;
         }
-        let word = value(self.words, "keep=")?;
-        Ok(word.number(0, u64::from(u16::MAX), "a number of disk operations")? as u16)
+        Ok(match self.at(0, "a number of disk operations")? {
+            Some(at) => Choice::CrashAt { node, at, keep },
+            None => Choice::Crash { node, keep },
+        })
+    }
+
+    /// `2 sync-fails at=3`, where the position may be missing.
+    fn disk(&mut self) -> Result<Choice, ParseError> {
+        let node = self.node()?;
+        let word = self.words.need("a disk outcome")?;
+        let outcome = DiskOutcome::named(word.text).ok_or_else(|| {
+            let known = DiskOutcome::ALL.iter().map(|(_, known)| *known);
+            word.error("a disk outcome").near(word.text, known)
+        })?;
+        let at = self.at(1, "a position among disk operations")?.unwrap_or(1);
+        Ok(Choice::Disk { node, outcome, at })
+    }
+
+    /// `at=3`, if anything follows.
+    fn at(&mut self, min: u64, what: &str) -> Result<Option<u16>, ParseError> {
+        if !self.more() {
+            return Ok(None);
+        }
+        Ok(Some(value(self.words, "at=")?.number(min, u64::from(u16::MAX), what)? as u16))
+    }
+
+    fn more(&self) -> bool {
+        let mut ahead = *self.words;
+        ahead.next().is_some()
+    }
+
+    fn is_next(&self, key: &str) -> bool {
+        let mut ahead = *self.words;
+        ahead.next().is_some_and(|word| word.text.starts_with(key))
     }
 
     fn draw(&mut self) -> Result<Choice, ParseError> {

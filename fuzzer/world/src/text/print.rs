@@ -2,6 +2,7 @@
 
 use super::FORMAT;
 use crate::choice::{Choice, Slot};
+use crate::keep::Keep;
 use crate::schedule::{Comment, CommentPlace, Expectation, Header, ScheduleFile, Tail};
 use crate::vocabulary::{Argument, Vocabulary};
 use misrule_models::NodeId;
@@ -122,8 +123,13 @@ pub fn choice_line(vocabulary: &Vocabulary, choice: Choice) -> String {
             };
             format!("{word} {} {}{argument}", number(node), known.name)
         }
-        Choice::Crash { node, keep } if keep > 0 => format!("{word} {} keep={keep}", number(node)),
-        Choice::Crash { node, .. } | Choice::Restart { node } => format!("{word} {}", number(node)),
+        Choice::Crash { node, keep } => format!("{word} {}{}", number(node), kept(keep)),
+        Choice::CrashAt { node, at, keep } => format!("{word} {}{} at={at}", number(node), kept(keep)),
+        Choice::Disk { node, outcome, at } => {
+            let at = if at == 1 { String::new() } else { format!(" at={at}") };
+            format!("{word} {} {}{at}", number(node), outcome.word())
+        }
+        Choice::Restart { node } => format!("{word} {}", number(node)),
         Choice::Cut { from, to } | Choice::Heal { from, to } => format!("{word} {}", arrow(from, to)),
         Choice::Draw { node, name: draw, value } => {
             let unknown = format!("?{draw}");
@@ -131,6 +137,11 @@ pub fn choice_line(vocabulary: &Vocabulary, choice: Choice) -> String {
             format!("{word} {} {draw} {value}", number(node))
         }
     }
+}
+
+/// What a crash keeps; nothing is not written.
+fn kept(keep: Keep) -> String {
+    if keep == Keep::NONE { String::new() } else { format!(" keep={keep}") }
 }
 
 /// A node as it is written, counted from 1.

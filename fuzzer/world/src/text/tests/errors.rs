@@ -116,6 +116,11 @@ const HEADERS: &[(&str, &str, &str)] = &[
         "contract fifo,capacity=5000",
         "line 5, column 15: expected a contract word, found `capacity=5000` (did you mean `capacity=1..4096`?)",
     ),
+    (
+        "contract",
+        "contract fifo,immediate,tear=any",
+        "line 5, column 10: expected a contract that does not contradict itself (completed operations are durable, so a crash has nothing to lose or to tear), found `fifo,immediate,tear=any`",
+    ),
     ("seed", "timer 1 tick", "line 6, column 1: expected `seed`, found `timer`"),
     ("seed", "seed -1", "line 6, column 6: expected a seed from 0 to 18446744073709551615, found `-1`"),
     (
@@ -215,7 +220,19 @@ const CHOICES: &[(&str, &str)] = &[
     ("request 1 transfer 1", "20: expected a node from 1 to 3 other than 1, found `1`"),
     ("request 1 transfer 4", "20: expected a node from 1 to 3, found `4`"),
     ("crash 1 1", "9: expected `keep=…`, found `1`"),
-    ("crash 1 keep=65536", "14: expected a number of disk operations from 0 to 65535, found `65536`"),
+    (
+        "crash 1 keep=65536",
+        "14: expected a number of units from 0 to 65535, `[0,2-4]` with units up to 30, `all`, `none`, `all-but-2` or `torn-last`, found `65536`",
+    ),
+    (
+        "crash 1 keep=[1,31]",
+        "14: expected a number of units from 0 to 65535, `[0,2-4]` with units up to 30, `all`, `none`, `all-but-2` or `torn-last`, found `[1,31]`",
+    ),
+    ("crash 1 keep=1 2", "16: expected `at=…`, found `2`"),
+    ("crash 1 at=1 keep=1", "14: expected the end of the line, found `keep=1`"),
+    ("crash 1 at=65536", "12: expected a number of disk operations from 0 to 65535, found `65536`"),
+    ("disk 1 sync-fail", "8: expected a disk outcome, found `sync-fail` (did you mean `sync-fails`?)"),
+    ("disk 1 sync-fails at=0", "22: expected a position among disk operations from 1 to 65535, found `0`"),
     ("restart 1 2", "11: expected the end of the line, found `2`"),
     ("cut 1->5", "8: expected a node from 1 to 3, found `5`"),
     ("draw 1 backof 0", "8: expected a draw, found `backof` (did you mean `backoff`?)"),
@@ -261,7 +278,7 @@ fn ends_of_files() {
     ] {
         check(&format!("{HEADER}\n{end}"), Kind::Truncated, message);
     }
-    let after = "line 32, column 2: expected the end of the file, since the tail comes last, found `timer`";
+    let after = "line 38, column 2: expected the end of the file, since the tail comes last, found `timer`";
     check(&format!("{} timer 1 tick\n", SAMPLE.replace("# between\n", "")), Kind::Syntax, after);
     // A complete last line needs no line end.
     assert_eq!(parse(&format!("{HEADER}\ntimer 1 tick"), &vocabulary()).unwrap().lines, [10]);

@@ -54,10 +54,16 @@ request 2 weigh 4
 request 3 transfer 1
 crash 2 keep=1
 crash 1
+crash 3 keep=[0,2-4,7]
+crash 3 keep=all at=2
+crash 3 at=0
+crash 3 keep=all-but-40
 restart 2
 cut 1->2
 heal 1->2
 draw 2 backoff 3
+disk 2 sync-fails
+disk 2 write-error at=3
 local 1 flush
 tail seed=7 steps=300 faults=default # the rest
 # after the tail

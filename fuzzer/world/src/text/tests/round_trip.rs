@@ -2,6 +2,8 @@
 
 use super::{HEADER, SAMPLE, vocabulary};
 use crate::choice::{Choice, ChoiceKind, Slot};
+use crate::disk::DiskOutcome;
+use crate::keep::Keep;
 use crate::rng::Rng;
 use crate::schedule::{
     Comment, CommentPlace, Expectation, FaultProfile, Header, Schedule, ScheduleFile, Tail,
@@ -130,13 +132,28 @@ fn random_choice(rng: &mut Rng, vocabulary: &Vocabulary) -> Choice {
             };
             Choice::Request { node, operation, argument }
         }
-        ChoiceKind::Crash => Choice::Crash { node, keep: rng.below(3) as u16 * 32_767 },
+        ChoiceKind::Crash => {
+            let keep = match rng.below(4) {
+                0 => Keep::prefix(rng.below(3) as u16 * 32_767),
+                1 => Keep::bits(rng.next() as u32),
+                2 => Keep::all_but(rng.next() as u16),
+                _ => [Keep::ALL, Keep::TORN_LAST, Keep::only(99)][rng.below(3) as usize],
+            };
+            match rng.below(3) {
+                0 => Choice::CrashAt { node, at: rng.next() as u16, keep },
+                _ => Choice::Crash { node, keep },
+            }
+        }
         ChoiceKind::Restart => Choice::Restart { node },
         ChoiceKind::Cut => Choice::Cut { from, to },
         ChoiceKind::Heal => Choice::Heal { from, to },
         ChoiceKind::Draw => {
             let name = pick(vocabulary.draws.len());
             Choice::Draw { node, name, value: rng.below(vocabulary.draws[usize::from(name)].below) }
+        }
+        ChoiceKind::Disk => {
+            let (outcome, _) = DiskOutcome::ALL[rng.below(DiskOutcome::ALL.len() as u32) as usize];
+            Choice::Disk { node, outcome, at: 1 + rng.below(3) as u16 }
         }
     }
 }

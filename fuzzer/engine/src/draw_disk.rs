@@ -1,0 +1,109 @@
+//! Draws what happens to disks: crashes with what they keep, crash points, and outcomes of operations.
+//!
+//! Targets without files have logs, of which a crash keeps a prefix; there nothing else is drawn.
+
+use misrule_world::{Choice, DiskOutcome, Keep, Menu, NodeId, Rng, nth_bit};
+
+/// Units that are named where it is not known yet how many there will be.
+const UNITS_GUESSED: u32 = 8;
+
+/// A crash of the node: now, or at a point of its next call; now and then of all nodes.
+pub(crate) fn crash(node: NodeId, menu: &Menu, rng: &mut Rng, pending: &mut Vec<Choice>) -> Choice {
+    let unsynced = |node: NodeId| u32::from(menu.unsynced[usize::from(node)]);
+    if !has_files(node, menu) {
+        return Choice::Crash { node, keep: Keep::prefix(rng.below(unsynced(node) + 1) as u16) };
+    }
+    match rng.below(16) {
+        0 => {
+            for other in (0..menu.nodes).filter(|other| *other != node && menu.is_up(*other)) {
+                pending.push(Choice::Crash { node: other, keep: keep(unsynced(other), rng) });
+            }
+        }
+        1..8 => return crash_point(node, rng),
+        _ => {}
+    }
+    Choice::Crash { node, keep: keep(unsynced(node), rng) }
+}
+
+/// A start of the node, now and then one that crashes on the way.
+pub(crate) fn restart(node: NodeId, menu: &Menu, rng: &mut Rng, pending: &mut Vec<Choice>) -> Choice {
+    if has_files(node, menu) && rng.chance(1, 8) {
+        pending.push(Choice::Restart { node });
+        return crash_point(node, rng);
+    }
+    Choice::Restart { node }
+}
+
+/// An outcome that the contract allows, of an operation of any node that has files.
+pub(crate) fn outcome(menu: &Menu, rng: &mut Rng) -> Option<Choice> {
+    let node = nth_bit(menu.files, rng.below(menu.files.count_ones()))?;
+    let allowed = || DiskOutcome::ALL.iter().map(|(outcome, _)| *outcome).filter(|o| is_open(*o, menu));
+    let outcome = allowed().nth(rng.below(allowed().count() as u32) as usize)?;
+    Some(Choice::Disk { node, outcome, at: 1 + early(rng) })
+}
+
+/// Whether there is a disk outcome to draw.
+pub(crate) fn has_outcomes(menu: &Menu) -> bool {
+    menu.files != 0 && DiskOutcome::ALL.iter().any(|(outcome, _)| is_open(*outcome, menu))
+}
+
+/// What a crash keeps of so many units: often a shape in which bugs are known to hide.
+pub(crate) fn keep(count: u32, rng: &mut Rng) -> Keep {
+    if count == 0 {
+        return Keep::NONE;
+    }
+    match rng.below(8) {
+        0 => Keep::NONE,
+        1 => Keep::ALL,
+        2 => Keep::prefix(rng.below(count + 1) as u16),
+        3 => Keep::all_but(rng.below(count) as u16),
+        4 => Keep::only(rng.below(count) as u16),
+        5 => Keep::TORN_LAST,
+        _ => Keep::bits(rng.next() as u32).within(count as u16),
+    }
+}
+
+fn crash_point(node: NodeId, rng: &mut Rng) -> Choice {
+    Choice::CrashAt { node, at: early(rng), keep: keep(UNITS_GUESSED, rng) }
+}
+
+/// A number below 64, small ones more often.
+fn early(rng: &mut Rng) -> u16 {
+    let bound = 1 << rng.below(7);
+    rng.below(bound) as u16
+}
+
+fn has_files(node: NodeId, menu: &Menu) -> bool {
+    menu.files & (1 << node) != 0
+}
+
+fn is_open(outcome: DiskOutcome, menu: &Menu) -> bool {
+    let disk = &menu.contract.disk;
+    disk.allows(outcome) && (!outcome.is_media() || menu.media_faults < u32::from(disk.media.budget))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::keep;
+    use misrule_world::{Keep, KeepShape, Rng};
+
+    #[test]
+    fn sets_name_only_what_is_there() {
+        let mut rng = Rng::new(1);
+        assert_eq!(keep(0, &mut rng), Keep::NONE);
+        let mut shapes = [0; 6];
+        for count in (1..60).cycle().take(5_000) {
+            let keep = keep(count, &mut rng);
+            assert!(!keep.names_beyond(count as u16), "{keep} of {count}");
+            shapes[match keep.shape() {
+                KeepShape::Prefix(_) => 0,
+                KeepShape::All => 1,
+                KeepShape::AllBut(_) => 2,
+                KeepShape::Only(_) => 3,
+                KeepShape::TornLast => 4,
+                KeepShape::Bits(_) => 5,
+            }] += 1;
+        }
+        assert!(shapes.iter().all(|count| *count > 100), "{shapes:?}");
+    }
+}

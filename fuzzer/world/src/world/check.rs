@@ -1,0 +1,92 @@
+//! Whether a choice can apply now.
+
+use super::World;
+use crate::choice::{Choice, Slot};
+use crate::contract::LinkOrder;
+use crate::judge::Judge;
+use crate::report::Effect;
+use crate::system::System;
+use crate::vocabulary::Argument;
+use misrule_models::NodeId;
+
+impl<S: System, J: Judge<S>> World<S, J> {
+    /// Why a choice cannot apply now; slots of messages are checked later.
+    pub(super) fn check(&self, choice: Choice) -> Result<(), &'static str> {
+        let node_exists =
+            |node: NodeId| if node < self.vocabulary.nodes { Ok(()) } else { Err("no such node") };
+        let up = |node| {
+            node_exists(node).and(if self.menu.is_up(node) { Ok(()) } else { Err("the node is down") })
+        };
+        match choice {
+            Choice::Timer { node, timer } => {
+                up(node)?;
+                let set = timer < 32 && self.menu.timers[usize::from(node)] & (1 << timer) != 0;
+                if set { Ok(()) } else { Err("the timer is not set") }
+            }
+            Choice::Local { node, step } => {
+                up(node)?;
+                let enabled = step < 32 && self.menu.locals[usize::from(node)] & (1 << step) != 0;
+                if enabled { Ok(()) } else { Err("the local step is not enabled") }
+            }
+            Choice::Request { node, operation, argument } => {
+                up(node)?;
+                let Some((_, kind)) = self.menu.operations.get(usize::from(operation)) else {
+                    return Err("no such operation");
+                };
+                let fits = match kind {
+                    Argument::None => argument == 0,
+                    Argument::Fresh => true,
+                    Argument::Below(bound) => argument < *bound,
+                    Argument::Peer => argument < u32::from(self.menu.nodes) && argument != u32::from(node),
+                };
+                if fits { Ok(()) } else { Err("the operation does not take the argument") }
+            }
+            Choice::Crash { node, keep } => {
+                up(node)?;
+                let beyond = keep.names_beyond(self.menu.unsynced[usize::from(node)]);
+                if beyond { Err("the crash keeps a unit that is not there") } else { Ok(()) }
+            }
+            Choice::CrashAt { node, .. } | Choice::Disk { node, .. } => node_exists(node),
+            Choice::Restart { node } => {
+                node_exists(node)?;
+                if self.menu.is_up(node) { Err("the node runs") } else { Ok(()) }
+            }
+            Choice::Cut { from, to } | Choice::Heal { from, to } => {
+                node_exists(from).and(node_exists(to))?;
+                let is_cut = self.menu.cut[self.menu.link(from, to)];
+                match (matches!(choice, Choice::Cut { .. }), is_cut) {
+                    (true, true) => Err("the link is cut already"),
+                    (false, false) => Err("the link is not cut"),
+                    _ => Ok(()),
+                }
+            }
+            Choice::Draw { node, name, value } => {
+                node_exists(node)?;
+                let bound = self.cx.draws.bounds.get(usize::from(name)).copied().unwrap_or(0);
+                if value < bound { Ok(()) } else { Err("the value is beyond the draw's bound") }
+            }
+            Choice::Deliver(_) | Choice::Drop(_) | Choice::Duplicate(_) => Ok(()),
+        }
+    }
+
+    /// The slot with its position and the kind that stands there.
+    pub(super) fn resolve(&self, mut slot: Slot) -> Result<(Slot, u8), Effect> {
+        if slot.from >= self.vocabulary.nodes || slot.to >= self.vocabulary.nodes {
+            return Err(Effect::Skipped("no such node"));
+        }
+        if slot.at == Slot::FIRST_OF_KIND {
+            slot.at = self
+                .links
+                .first_of_kind(slot.from, slot.to, slot.kind)
+                .ok_or(Effect::Skipped("no such message"))?;
+        }
+        if slot.at > 1 && self.menu.contract.order == LinkOrder::Fifo {
+            return Err(Effect::Skipped("the contract keeps the order of links"));
+        }
+        let found = self.links.kind(slot).ok_or(Effect::Skipped("no such message"))?;
+        if slot.kind != Slot::ANY_KIND && slot.kind != found {
+            return Err(Effect::Drift { found });
+        }
+        Ok((slot, found))
+    }
+}
