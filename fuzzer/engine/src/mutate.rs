@@ -101,9 +101,8 @@ fn change_crash(choices: &mut [Choice], from: usize, material: &Material<'_>, rn
     }
     for choice in &mut choices[from..] {
         match choice {
-            Choice::Crash { keep, .. } => *keep = draw_disk::keep(UNITS, rng),
             Choice::CrashAt { at, .. } if rng.chance(1, 2) => *at = rng.below(UNITS) as u16,
-            Choice::CrashAt { keep, .. } => *keep = draw_disk::keep(UNITS, rng),
+            Choice::Crash { keep, .. } | Choice::CrashAt { keep, .. } => *keep = draw_disk::keep(UNITS, rng),
             _ => continue,
         }
         return true;
