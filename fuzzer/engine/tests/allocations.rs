@@ -67,10 +67,11 @@ impl Bench {
 
     /// Executes so many steps drawn from `seed`. Returns the executed steps and the new cells.
     fn execute(&mut self, seed: u64, conformance: bool) -> (u64, u64) {
-        let (mut rng, mut steps, mut new) = (Rng::new(seed), 0, 0);
+        // Plans have a generator of their own: how often they draw depends on what ran before.
+        let (mut rng, mut planning, mut steps, mut new) = (Rng::new(seed), Rng::new(seed), 0, 0);
         let watch = Watch { keys: true, model: true, conformance, trace: false };
         while steps < STEPS {
-            let plan = self.guidance.plan(&self.archive, &mut rng);
+            let plan = self.guidance.plan(&self.archive, &mut planning);
             self.archive.start_run();
             let mut chooser = Guided { guidance: &mut *self.guidance, rng: &mut rng, left: LENGTH };
             let mut entering = Entering { archive: &mut self.archive, new: 0 };

@@ -110,8 +110,7 @@ pub fn check<S: Specification>(
         }
         calls.push(call);
     }
-    let mut budget =
-        Budget { steps: 0, stop_after_steps: limits.stop_after_steps, expired: limits.expired, over: false };
+    let mut budget = Budget { steps: 0, limits, over: false };
     let mut checked =
         Checked { verdict: Verdict::Pass, partitions: 1, steps: 0, orders: Vec::new(), explanation: None };
     if order == Order::PerClient && partitions.len() > 1 {

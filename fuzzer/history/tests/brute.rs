@@ -1,5 +1,7 @@
 //! The checker against all orders, on small random histories.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and prints its figures")]
+
 mod common;
 
 use common::{Draw, Object, Shape, changed, execution};
@@ -64,7 +66,7 @@ fn shown_orders_hold(named: Named, history: &History, order: Order, checked: &Ch
 
 /// A result drawn from those that the function may give.
 fn any_result(draw: &mut Draw, operation: &Operation) -> Outcome {
-    let number = draw.below(3) as i64;
+    let number = draw.below(3).cast_signed();
     match (&operation.outcome, operation.function.as_str()) {
         (_, "cas") if draw.one_in(2) => Outcome::Failed { error: None },
         (Outcome::Ok(Value::List(list)), "read") => {

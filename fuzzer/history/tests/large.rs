@@ -1,5 +1,7 @@
 //! Histories of 1,000 operations by 50 clients are decided.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and prints its figures")]
+
 mod common;
 
 use common::{Draw, Shape, changed, execution};
@@ -27,8 +29,9 @@ fn broken(history: &History) -> History {
         let operation = &history.operations()[*at];
         ["read", "get"].contains(&operation.function.as_str()) && operation.returned.is_some()
     };
-    let old = (history.operations().len() / 5..).find(looks).unwrap();
-    let new = (history.operations().len() * 4 / 5..).find(looks).unwrap();
+    let count = history.operations().len();
+    let old = (count / 5..count).find(looks).unwrap();
+    let new = (count * 4 / 5..count).find(looks).unwrap();
     let result = history.operations()[old].outcome.clone();
     changed(history, |at, _| (at == new).then(|| result.clone()))
 }

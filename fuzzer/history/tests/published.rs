@@ -1,5 +1,7 @@
 //! The verdicts of published histories.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and prints its figures")]
+
 use misrule_history::specifications::Named;
 use misrule_history::{Limits, Order, Verdict, print, read};
 use serde_json::Value as Json;

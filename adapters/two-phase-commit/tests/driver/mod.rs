@@ -142,26 +142,36 @@ fn link(menu: &Menu, rng: &mut Rng, heal: bool) -> Choice {
 
 /// Runs executions until one fails or `steps_max` steps are done; the number of steps and what failed.
 pub(crate) fn random(run: &mut dyn Run, seed: u64, steps_max: u64, watch: Watch) -> (u64, Option<Failure>) {
+    random_into(run, seed, steps_max, watch, &mut Report::default())
+}
+
+/// The same with a report whose buffers have grown.
+pub(crate) fn random_into(
+    run: &mut dyn Run,
+    seed: u64,
+    steps_max: u64,
+    watch: Watch,
+    report: &mut Report,
+) -> (u64, Option<Failure>) {
     let mut rng = Rng::new(seed);
-    let mut report = Report::default();
     report.keys.reserve(1_000);
     let mut steps = 0;
     while steps < steps_max {
         // The chance of a length is inverse to it.
         let length = LADDER[ladder(&mut rng)];
-        run.reset(rng.next(), watch, &mut report);
+        run.reset(rng.next(), watch, report);
         for _ in 0..length {
             if report.failure.is_some() {
-                return (steps, report.failure);
+                return (steps, report.failure.take());
             }
             let choice = pick(run.menu(), &mut rng);
-            run.step(choice, &mut report);
+            run.step(choice, report);
             let full = matches!(choice, Choice::Duplicate(_));
             assert!(report.effect == Effect::Applied || full, "{choice:?}: {:?}", report.effect);
             steps += 1;
         }
         if report.failure.is_some() {
-            return (steps, report.failure);
+            return (steps, report.failure.take());
         }
     }
     (steps, None)

@@ -22,7 +22,7 @@ mod order;
 
 pub(crate) use order::{Linear, Sequential};
 
-use crate::Specification;
+use crate::{Limits, Specification};
 use cache::{Cache, Placed, StateId, States};
 use lookahead::Lookahead;
 use order::{Frontier, Place};
@@ -39,8 +39,7 @@ pub(crate) struct Item<C> {
 /// How far a search may go. Shared by the searches of one check.
 pub(crate) struct Budget<'a> {
     pub(crate) steps: u64,
-    pub(crate) stop_after_steps: u64,
-    pub(crate) expired: &'a mut dyn FnMut() -> bool,
+    pub(crate) limits: Limits<'a>,
     pub(crate) over: bool,
 }
 
@@ -50,11 +49,11 @@ const STEPS_PER_LOOK: u64 = 1024;
 impl Budget<'_> {
     /// Counts one step; false when it is one too many.
     fn step(&mut self) -> bool {
-        if self.over || self.steps >= self.stop_after_steps {
+        if self.over || self.steps >= self.limits.stop_after_steps {
             self.over = true;
             return false;
         }
-        if self.steps.is_multiple_of(STEPS_PER_LOOK) && (self.expired)() {
+        if self.steps.is_multiple_of(STEPS_PER_LOOK) && (self.limits.expired)() {
             self.over = true;
             return false;
         }

@@ -1,5 +1,7 @@
 //! Objects and histories for tests, written without the crate's specifications.
 
+#![allow(clippy::cast_possible_wrap, dead_code, reason = "small numbers; not every test uses everything")]
+
 use misrule_history::specifications::Named;
 use misrule_history::{History, Outcome, Value};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -58,7 +60,9 @@ impl Object {
             (_, "enqueue" | "append", value) => list.push(value.clone()),
             (_, "dequeue", _) => return Some(if list.is_empty() { Value::Nil } else { list.remove(0) }),
             (_, "read", Value::Integer(at)) => {
-                return Some(list.get(*at as usize).cloned().unwrap_or_default());
+                return Some(
+                    usize::try_from(*at).ok().and_then(|at| list.get(at)).cloned().unwrap_or_default(),
+                );
             }
             (_, "read", _) => return Some(Value::List(list.clone())),
             other => panic!("{other:?}"),
