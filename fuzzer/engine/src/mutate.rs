@@ -96,17 +96,17 @@ fn insert_fault(choices: &mut Vec<Choice>, material: &Material<'_>, rng: &mut Rn
 /// Changes what the next crash keeps, where the contract lets it keep more than a prefix, or its crash point.
 fn change_crash(choices: &mut [Choice], from: usize, material: &Material<'_>, rng: &mut Rng) -> bool {
     const UNITS: u32 = 12;
-    if material.contract.disk.order == WriteOrder::Total {
+    if material.contract.disk.order == WriteOrder::Total || rng.chance(1, 2) {
         return false;
     }
     for choice in &mut choices[from..] {
+        let before = *choice;
         match choice {
-            Choice::Crash { keep, .. } => *keep = draw_disk::keep(UNITS, rng),
             Choice::CrashAt { at, .. } if rng.chance(1, 2) => *at = rng.below(UNITS) as u16,
-            Choice::CrashAt { keep, .. } => *keep = draw_disk::keep(UNITS, rng),
+            Choice::Crash { keep, .. } | Choice::CrashAt { keep, .. } => *keep = draw_disk::keep(UNITS, rng),
             _ => continue,
         }
-        return true;
+        return *choice != before;
     }
     false
 }

@@ -36,7 +36,8 @@ fn parts_are_named_once_and_measured_apart_from_the_whole() {
     assert_eq!(names, expected);
     assert!(found.steps >= 5_000 && found.executions > 10);
     // With this clock, only readings take time: one an execution from outside, and a section costs nothing.
-    let whole = found.executions as f64 * 1_000.0 / found.steps as f64;
+    let small = |count: u64| f64::from(u32::try_from(count).expect("a small test"));
+    let whole = small(found.executions) * 1_000.0 / small(found.steps);
     assert!((found.whole - whole).abs() < 1e-6, "{} {whole}", found.whole);
     assert!(found.parts[0].nanoseconds.abs() < 1e-6, "{:?}", found.parts);
     assert!(found.sum().is_finite() && found.difference().is_finite());

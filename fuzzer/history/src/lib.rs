@@ -2,7 +2,7 @@
 //! known of worlds or engines.
 //!
 //! [`check`] decides whether a [`History`] is linearizable, or sequentially consistent, against a
-//! [`Specification`]; [`specifications`] come with it. [`read`] and [`print`] know the text form. Three more
+//! [`Specification`]; [`specifications`] come with it. [`read`] and [`print()`] know the text form. Two more
 //! checkers need no history: [`cycle`] and [`survival`].
 //!
 //! ```

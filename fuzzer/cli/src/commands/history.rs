@@ -155,27 +155,22 @@ impl Ran<'_> {
             writeln!(session.out, "           the first {left_out} are left out; --json has them all")?;
         }
         for at in &explanation.order[left_out..] {
-            self.write_operation("  ", self.operation(*at), session)?;
+            write_operation("  ", self.operation(*at), session)?;
         }
-        self.write_operation("> ", misplaced, session)?;
+        write_operation("> ", misplaced, session)?;
         let allowed = terminal::clean(&explanation.allowed.join(" or "));
         writeln!(session.out, "\n> cannot be placed; in this order it is answered {allowed}\n")?;
         Ok(())
     }
+}
 
-    fn write_operation(
-        &self,
-        mark: &str,
-        operation: &Operation,
-        session: &mut Session<'_>,
-    ) -> Result<(), Error> {
-        let lines = match operation.returned {
-            Some(returned) => format!("{}-{returned}", operation.invoked),
-            None => format!("{}-", operation.invoked),
-        };
-        let text = terminal::clean(&operation.to_string());
-        Ok(writeln!(session.out, "{mark}line {lines:<11} {text}")?)
-    }
+fn write_operation(mark: &str, operation: &Operation, session: &mut Session<'_>) -> Result<(), Error> {
+    let lines = match operation.returned {
+        Some(returned) => format!("{}-{returned}", operation.invoked),
+        None => format!("{}-", operation.invoked),
+    };
+    let text = terminal::clean(&operation.to_string());
+    Ok(writeln!(session.out, "{mark}line {lines:<11} {text}")?)
 }
 
 /// The most operations of an explained order that are shown: its end.

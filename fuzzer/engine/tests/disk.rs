@@ -1,0 +1,133 @@
+//! Campaigns over a target that keeps a file: crash points, sets of blocks and disk outcomes are drawn where the
+//! contract has them, find what it permits, and are minimised and replayed.
+
+mod common;
+
+use common::{run, setup};
+use misrule_engine::{Options, Outcome};
+use misrule_world::{
+    Argument, BootError, Choice, ChoiceKind, Context, Control, DiskError, DiskFile, Fields, Input, Judge,
+    Operation, Report, Seen, System, Target, Vocabulary, target,
+};
+use std::fmt::Display;
+
+/// Bytes of a record: three blocks of the contracts below.
+const RECORD: usize = 24;
+
+/// A log of records in a file, which trusts every record of full length, or what a sync that fails has left.
+struct Store(Vocabulary);
+
+#[derive(Default)]
+struct Length(u64);
+
+impl Fields for Length {
+    fn fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
+        visit("length", &self.0);
+    }
+}
+
+impl Store {
+    fn new() -> Self {
+        let put = Operation { name: "put", argument: Argument::Fresh, weight: 1 };
+        Self(Vocabulary { nodes: 2, operations: vec![put], ..Vocabulary::default() })
+    }
+
+    fn recover(cx: &Context<()>) -> Result<(DiskFile, u64, bool), DiskError> {
+        let file = cx.disk().open_or_create("log")?;
+        cx.disk().sync_dir()?;
+        let (mut end, mut record, mut whole) = (0, [0; RECORD], true);
+        while file.read_at(end, &mut record)? == RECORD {
+            whole &= record.iter().all(|byte| *byte == record[0] && *byte > 0);
+            end += RECORD as u64;
+        }
+        Ok((file, end, whole))
+    }
+}
+
+impl System for Store {
+    type Node = (Option<DiskFile>, u64);
+    type Message = ();
+    type View = Length;
+
+    fn vocabulary(&self) -> &Vocabulary {
+        &self.0
+    }
+
+    fn boot(&self, cx: &mut Context<()>) -> Result<(Option<DiskFile>, u64), BootError> {
+        match Self::recover(cx) {
+            Ok((file, end, true)) => Ok((Some(file), end)),
+            Ok(_) => Err(BootError("a record is torn".to_owned())),
+            Err(_) => Ok((None, 0)),
+        }
+    }
+
+    fn handle(&self, node: &mut (Option<DiskFile>, u64), input: Input<()>, _cx: &mut Context<()>) {
+        let (Some(file), Input::Request { argument, .. }) = (node.0, input) else { return };
+        let record = [1 + argument as u8 % 250; RECORD];
+        match file.write_at(node.1, &record).and_then(|()| file.sync_all()) {
+            Ok(()) => node.1 += RECORD as u64,
+            Err(_) => node.0 = None,
+        }
+    }
+
+    fn view(&self, node: &(Option<DiskFile>, u64), out: &mut Length) {
+        out.0 = node.1;
+    }
+
+    fn kind(&self, _message: &()) -> u8 {
+        0
+    }
+}
+
+struct Unjudged;
+
+impl Judge<Store> for Unjudged {
+    fn reset(&mut self, _seen: &Seen<'_, Store>, _report: &mut Report) {}
+    fn after(&mut self, _seen: &Seen<'_, Store>, _report: &mut Report) {}
+}
+
+fn store(contract: &str) -> Target {
+    target("store", |_| Ok((Store::new(), Unjudged))).contract(contract).controls(&[Control::Disk])
+}
+
+fn campaign(contract: &str, guidance: &str) -> Outcome {
+    let target = store(contract);
+    let options = Options {
+        guidance: guidance.to_owned(),
+        stop_after_executions: Some(2_000),
+        steps_max: 100,
+        ..Options::default()
+    };
+    run(&target, &setup(&target, &[], &[]), &options)
+}
+
+#[test]
+fn torn_records_are_found_where_blocks_survive_in_any_order() {
+    for contract in ["posix-min,block=8", "fsyncgate,block=8", "no-powersafe-overwrite,block=8"] {
+        let outcome = campaign(contract, "random");
+        let finding = outcome.findings.first().expect(contract);
+        assert_eq!(finding.failure.property, "node-starts");
+        // A put, the crash in it and the start.
+        assert_eq!(finding.minimised.len(), 3, "{:?}", finding.minimised);
+        assert!(matches!(finding.minimised[0], Choice::CrashAt { .. }), "{:?}", finding.minimised);
+    }
+}
+
+#[test]
+fn nothing_is_found_where_they_do_not() {
+    for contract in ["explicit-sync", "ordered,block=8", "torn-prefix,block=8", "reorder-writes,block=8"] {
+        assert!(campaign(contract, "random").findings.is_empty(), "{contract}");
+    }
+}
+
+#[test]
+fn every_fault_of_the_contract_is_drawn_and_met() {
+    let outcome = campaign("torn-prefix,block=8,sync-fail=drops,media=no-space+write-error", "random");
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings[0].failure);
+    for kind in [ChoiceKind::Crash, ChoiceKind::Disk] {
+        let count = outcome.summary.choices[kind as usize];
+        assert!(count.applied > 100 && count.applied <= count.drawn, "{kind:?}: {count:?}");
+    }
+    let quiet = campaign("torn-prefix,block=8", "random").summary;
+    assert_eq!(quiet.choices[ChoiceKind::Disk as usize].drawn, 0);
+}
