@@ -74,8 +74,8 @@ const GRAIN: usize = 16;
 /// The search nearby ends after so many steps for each choice beyond [`SHORT`], when none of them helped.
 const WALK_STEPS: u64 = 1_000_000;
 
-/// Length of walks that start afresh.
-const WALK_LENGTH: usize = 400;
+/// Lengths of walks that start afresh: no length fits all targets.
+const WALK_LENGTHS: [usize; 3] = [100, 200, 400];
 
 /// A schedule of so many choices is short enough not to be searched for a shorter one.
 const SHORT: usize = 32;
@@ -240,7 +240,8 @@ impl Search<'_> {
         {
             let afresh = rng.chance(1, 2);
             let cut = if afresh { 0 } else { rng.below(self.best.len() as u32) as usize };
-            let room = if afresh { WALK_LENGTH } else { self.best.len() - 1 - cut };
+            let afresh_room = WALK_LENGTHS[rng.below(WALK_LENGTHS.len() as u32) as usize];
+            let room = if afresh { afresh_room } else { self.best.len() - 1 - cut };
             let prefix: Vec<Item> = self.best[..cut].to_vec();
             if self.items.execute(self.run, self.seed, self.watch, &prefix, Substitute::InFront).is_some() {
                 continue;
