@@ -53,8 +53,20 @@ pub fn minimise(
     budget: Budget,
 ) -> Option<Minimised> {
     let items = ItemRun::new(run.menu().nodes);
-    let mut search =
-        Search { run, seed, watch, fingerprint, budget, steps: 0, executions: 0, best: Vec::new(), items };
+    let faulty = choices.iter().any(|choice| choice.kind().is_fault());
+    let faults = if faulty { FaultProfile::Default } else { FaultProfile::None };
+    let mut search = Search {
+        run,
+        seed,
+        watch,
+        fingerprint,
+        budget,
+        steps: 0,
+        executions: 0,
+        best: Vec::new(),
+        items,
+        faults,
+    };
     if !search.fails(&unnamed(choices), Substitute::InFront) {
         return None;
     }
@@ -90,6 +102,8 @@ struct Search<'a> {
     executions: u64,
     best: Vec<Item>,
     items: ItemRun,
+    /// Faults of walks: none where the schedule that was found had none.
+    faults: FaultProfile,
 }
 
 /// Choices that come from outside the protocol; deliveries and timers follow from them.
@@ -233,7 +247,7 @@ impl Search<'_> {
     /// from there. Schedules that a person can take in are left as they are.
     fn search_nearby(&mut self) {
         let mut rng = Rng::new(self.fingerprint.0);
-        let mut drawer = Drawer::new(FaultProfile::Default);
+        let mut drawer = Drawer::new(self.faults);
         let mut spent = self.steps;
         while self.steps - spent < WALK_STEPS * self.best.len().saturating_sub(SHORT) as u64
             && !self.exhausted()
