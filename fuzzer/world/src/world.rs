@@ -3,22 +3,24 @@
 mod check;
 mod disks;
 mod failures;
+mod finish;
+mod messages;
 
-use crate::choice::{Choice, ChoiceKind, Slot};
+use crate::choice::{Choice, ChoiceKind};
 use crate::contract::Contract;
 use crate::disk::{self, CrashStates, Disk};
-use crate::judge::{Judge, Seen};
+use crate::judge::Judge;
 use crate::links::Links;
 use crate::log;
 use crate::menu::Menu;
 use crate::panics::{self, Guarded, guard};
 use crate::probe::{self, Section};
-use crate::report::{Effect, Failure, Report, Watch};
+use crate::report::{Effect, Report, Watch};
 use crate::run::{About, FaultCount, Run};
 use crate::system::{Context, Draws, Input, System};
 use crate::trace::Recorder;
 use crate::vocabulary::Vocabulary;
-use failures::{failure, panic_failure};
+use failures::failure;
 use misrule_models::NodeId;
 
 /// One system with its judge, simulated. It does nothing by itself.
@@ -139,54 +141,6 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
     }
 
-    /// Moves what the node sent onto the links.
-    fn flush(&mut self, from: NodeId, report: &mut Report) {
-        if !self.cx.draws.made.is_empty() {
-            self.count_draws();
-        }
-        if self.cx.outbox.is_empty() {
-            return;
-        }
-        let mut outbox = std::mem::take(&mut self.cx.outbox);
-        for (to, message) in outbox.drain(..) {
-            if self.watch.model {
-                self.sends.push((to, message.clone()));
-            }
-            let kind = self.system.kind(&message);
-            if to >= self.vocabulary.nodes {
-                let name = self.vocabulary.kinds.get(usize::from(kind)).copied().unwrap_or("message");
-                let text =
-                    format!("node {} sent {name} to a node that does not exist: {message:?}", from + 1);
-                let mut failure = Failure::new("unknown-receiver", "receiver-exists", text);
-                name.clone_into(&mut failure.detail);
-                report.failure.get_or_insert(failure);
-                continue;
-            }
-            let link = self.menu.link(from, to);
-            let lost = if self.menu.cut[link] {
-                self.count_cut(link);
-                " (lost: link is cut)"
-            } else if self.links.len(from, to) >= usize::from(self.menu.contract.capacity) {
-                self.overflow += 1;
-                " (lost: link is full)"
-            } else {
-                ""
-            };
-            if self.watch.trace {
-                self.recorder.effect(format!("sent {}->{} {message:?}{lost}", from + 1, to + 1));
-            }
-            if lost.is_empty() {
-                self.links.push(from, to, message, kind);
-                report.pushed.push((from, to));
-                self.touched |= 1 << to;
-                if self.menu.is_up(to) {
-                    self.menu.set_deliverable(link, self.menu.deliverable[link] + 1);
-                }
-            }
-        }
-        self.cx.outbox = outbox;
-    }
-
     fn count_draws(&mut self) {
         for at in 0..self.cx.draws.made.len() {
             let (name, value, fixed) = self.cx.draws.made[at];
@@ -199,20 +153,6 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.cx.draws.made.clear();
     }
 
-    fn count_cut(&mut self, link: usize) {
-        if !std::mem::replace(&mut self.cut_counted[link], true) {
-            self.faults[ChoiceKind::Cut as usize].applied += 1;
-        }
-    }
-
-    /// Updates the menu for a link whose queue, cut or receiver changed.
-    fn refresh(&mut self, from: NodeId, to: NodeId) {
-        let link = self.menu.link(from, to);
-        let open = self.menu.is_up(to) && !self.menu.cut[link];
-        let count = if open { self.links.len(from, to) as u16 } else { 0 };
-        self.menu.set_deliverable(link, count);
-    }
-
     fn set_up(&mut self, node: NodeId, up: bool) {
         let bit = 1 << node;
         self.menu.up = if up { self.menu.up | bit } else { self.menu.up & !bit };
@@ -221,119 +161,11 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
     }
 
-    /// Lets the judge look at the step and finishes the record of it.
-    fn finish(&mut self, node: Option<NodeId>, first: bool, report: &mut Report) {
-        let watched = self.watch.model || self.watch.keys;
-        let operations = match node.and_then(|node| self.disks[usize::from(node)].as_ref()) {
-            Some(disk) if self.watch.model => disk.operations(),
-            _ => &[],
-        };
-        let seen = Seen {
-            system: &self.system,
-            watch: self.watch,
-            choice: report.choice,
-            node,
-            input: if watched { self.input.as_ref() } else { None },
-            sends: &self.sends,
-            operations,
-            views: &self.views,
-            up: self.menu.up,
-            died: self.died,
-            touched: self.touched,
-            links: &self.links,
-        };
-        let judge = &mut self.judge;
-        if report.failure.is_none() {
-            let timed = self.timed;
-            let result = guard(|| {
-                probe::section(timed, Section::Judge, || {
-                    if first { judge.reset(&seen, report) } else { judge.after(&seen, report) }
-                });
-            });
-            if let Guarded::Panicked(place) = result {
-                let mut failure = panic_failure(place);
-                failure.oracle = "judge";
-                report.failure = Some(failure);
-            }
-        }
-        if self.watch.trace {
-            self.record(node, first, report);
-        }
-    }
-
-    fn record(&mut self, node: Option<NodeId>, first: bool, report: &mut Report) {
-        self.recorder.step.node = node;
-        for at in 0..self.vocabulary.nodes {
-            if (first || node == Some(at)) && self.menu.is_up(at) {
-                self.recorder.view(at, &self.views[usize::from(at)]);
-            }
-        }
-        let judge = &self.judge;
-        self.recorder.model(|visit| judge.model_fields(visit));
-        self.recorder.step.log = log::take();
-        report.trace = Some(self.recorder.take());
-    }
-
-    fn message(&mut self, choice: Choice, slot: Slot, report: &mut Report) -> Result<Option<NodeId>, Effect> {
-        let (slot, kind) = self.resolve(slot)?;
-        report.choice = choice.with_slot(Slot { kind, ..slot });
-        let skipped = |why| Err(Effect::Skipped(why));
-        match choice {
-            Choice::Deliver(_) if !self.menu.is_up(slot.to) => return skipped("the receiver is down"),
-            Choice::Deliver(_) if self.menu.cut[self.menu.link(slot.from, slot.to)] => {
-                return skipped("the link is cut");
-            }
-            Choice::Duplicate(_)
-                if self.links.len(slot.from, slot.to) >= usize::from(self.menu.contract.capacity) =>
-            {
-                return skipped("the link is full");
-            }
-            _ => {}
-        }
-        self.touched |= 1 << slot.to;
-        if let Choice::Duplicate(_) = choice {
-            if let Some(message) = self.links.get(slot).cloned() {
-                self.links.push(slot.from, slot.to, message, kind);
-                report.pushed.push((slot.from, slot.to));
-                self.refresh(slot.from, slot.to);
-            }
-            return Ok(None);
-        }
-        let Some(message) = self.links.take(slot) else { return skipped("no such message") };
-        self.refresh(slot.from, slot.to);
-        if self.watch.trace {
-            let verb = if matches!(choice, Choice::Deliver(_)) { "got" } else { "lost" };
-            self.recorder.effect(format!("{verb} {}->{} {message:?}", slot.from + 1, slot.to + 1));
-        }
-        if let Choice::Deliver(_) = choice {
-            self.give(slot.to, Input::Message { from: slot.from, message }, report);
-            return Ok(Some(slot.to));
-        }
-        Ok(None)
-    }
-
     fn give(&mut self, node: NodeId, input: Input<S::Message>, report: &mut Report) {
         if self.watch.model || (self.watch.keys && self.judge.reads_input()) {
             self.input = Some(input.clone());
         }
         self.call(node, Some(input), report);
-    }
-
-    fn cut(&mut self, from: NodeId, to: NodeId, cut: bool) {
-        let link = self.menu.link(from, to);
-        if cut {
-            self.menu.cuts += 1;
-            self.cut_counted[link] = false;
-            self.menu.cut[link] = true;
-            if self.links.len(from, to) > 0 {
-                self.count_cut(link);
-            }
-        } else {
-            self.menu.cuts -= 1;
-            self.menu.cut[link] = false;
-            self.faults[ChoiceKind::Heal as usize].applied += u64::from(self.cut_counted[link]);
-        }
-        self.refresh(from, to);
     }
 
     /// Executes a choice that is about a node or a link; message choices are in [`Self::message`].

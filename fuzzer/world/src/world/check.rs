@@ -1,10 +1,8 @@
 //! Whether a choice can apply now.
 
 use super::World;
-use crate::choice::{Choice, Slot};
-use crate::contract::LinkOrder;
+use crate::choice::Choice;
 use crate::judge::Judge;
-use crate::report::Effect;
 use crate::system::System;
 use crate::vocabulary::Argument;
 use misrule_models::NodeId;
@@ -67,26 +65,5 @@ impl<S: System, J: Judge<S>> World<S, J> {
             }
             Choice::Deliver(_) | Choice::Drop(_) | Choice::Duplicate(_) => Ok(()),
         }
-    }
-
-    /// The slot with its position and the kind that stands there.
-    pub(super) fn resolve(&self, mut slot: Slot) -> Result<(Slot, u8), Effect> {
-        if slot.from >= self.vocabulary.nodes || slot.to >= self.vocabulary.nodes {
-            return Err(Effect::Skipped("no such node"));
-        }
-        if slot.at == Slot::FIRST_OF_KIND {
-            slot.at = self
-                .links
-                .first_of_kind(slot.from, slot.to, slot.kind)
-                .ok_or(Effect::Skipped("no such message"))?;
-        }
-        if slot.at > 1 && self.menu.contract.order == LinkOrder::Fifo {
-            return Err(Effect::Skipped("the contract keeps the order of links"));
-        }
-        let found = self.links.kind(slot).ok_or(Effect::Skipped("no such message"))?;
-        if slot.kind != Slot::ANY_KIND && slot.kind != found {
-            return Err(Effect::Drift { found });
-        }
-        Ok((slot, found))
     }
 }

@@ -1,0 +1,66 @@
+//! The end of a step: the judge looks at it, and it is recorded.
+
+use super::World;
+use super::failures::panic_failure;
+use crate::judge::{Judge, Seen};
+use crate::log;
+use crate::panics::{Guarded, guard};
+use crate::probe::{self, Section};
+use crate::report::Report;
+use crate::system::System;
+use misrule_models::NodeId;
+
+impl<S: System, J: Judge<S>> World<S, J> {
+    /// Lets the judge look at the step and finishes the record of it.
+    pub(super) fn finish(&mut self, node: Option<NodeId>, first: bool, report: &mut Report) {
+        let watched = self.watch.model || self.watch.keys;
+        let operations = match node.and_then(|node| self.disks[usize::from(node)].as_ref()) {
+            Some(disk) if self.watch.model => disk.operations(),
+            _ => &[],
+        };
+        let seen = Seen {
+            system: &self.system,
+            watch: self.watch,
+            choice: report.choice,
+            node,
+            input: if watched { self.input.as_ref() } else { None },
+            sends: &self.sends,
+            operations,
+            views: &self.views,
+            up: self.menu.up,
+            died: self.died,
+            touched: self.touched,
+            links: &self.links,
+        };
+        let judge = &mut self.judge;
+        if report.failure.is_none() {
+            let timed = self.timed;
+            let result = guard(|| {
+                probe::section(timed, Section::Judge, || {
+                    if first { judge.reset(&seen, report) } else { judge.after(&seen, report) }
+                });
+            });
+            if let Guarded::Panicked(place) = result {
+                let mut failure = panic_failure(place);
+                failure.oracle = "judge";
+                report.failure = Some(failure);
+            }
+        }
+        if self.watch.trace {
+            self.record(node, first, report);
+        }
+    }
+
+    pub(super) fn record(&mut self, node: Option<NodeId>, first: bool, report: &mut Report) {
+        self.recorder.step.node = node;
+        for at in 0..self.vocabulary.nodes {
+            if (first || node == Some(at)) && self.menu.is_up(at) {
+                self.recorder.view(at, &self.views[usize::from(at)]);
+            }
+        }
+        let judge = &self.judge;
+        self.recorder.model(|visit| judge.model_fields(visit));
+        self.recorder.step.log = log::take();
+        report.trace = Some(self.recorder.take());
+    }
+}
