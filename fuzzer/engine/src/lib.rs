@@ -7,6 +7,7 @@ mod archive;
 mod campaign;
 mod check;
 mod classify;
+mod crash_states;
 mod draw;
 mod draw_disk;
 mod execute;
@@ -25,6 +26,7 @@ pub use archive::{Archive, CELLS_MAX, Cell};
 pub use campaign::{Campaign, Conformance, Entry, Observer, Options, Outcome, Progress, Summary, campaign};
 pub use check::{Difference, check};
 pub use classify::Class;
+pub use crash_states::{BrokenStates, CrashCounts, CrashOptions, CrashReport, crash_states};
 pub use draw::Drawer;
 pub use execute::{
     Chooser, Execution, Misfit, Mode, TailChooser, Unwatched, Watcher, execute, execute_explicit,

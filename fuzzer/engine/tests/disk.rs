@@ -4,7 +4,7 @@
 mod common;
 
 use common::{run, setup};
-use misrule_engine::{Options, Outcome};
+use misrule_engine::{CrashOptions, CrashReport, Options, Outcome, crash_states};
 use misrule_world::{
     Argument, BootError, Choice, ChoiceKind, Context, Control, DiskError, DiskFile, Fields, Input, Judge,
     Operation, Report, Seen, System, Target, Vocabulary, target,
@@ -130,4 +130,67 @@ fn every_fault_of_the_contract_is_drawn_and_met() {
     }
     let quiet = campaign("torn-prefix,block=8", "random").summary;
     assert_eq!(quiet.choices[ChoiceKind::Disk as usize].drawn, 0);
+}
+
+/// Recovers from every state of a workload of `puts` requests at node 1.
+fn explore(contract: &str, puts: u32, crashes: u32) -> CrashReport {
+    let target = store(contract);
+    let mut run = target.open(&setup(&target, &[], &[])).unwrap();
+    let put = |argument| Choice::Request { node: 0, operation: 0, argument };
+    let workload: Vec<Choice> = (1..=puts).map(put).collect();
+    crash_states(&mut *run, 1, &workload, CrashOptions { crashes, ..CrashOptions::default() }, &mut |_| true)
+        .unwrap()
+}
+
+#[test]
+fn every_state_of_a_workload_is_recovered_from() {
+    // A put writes three blocks and syncs. Crash points: after the write, where any of 2^3 sets survives; after
+    // the sync and after the call, where everything is durable. A record is torn where its last block survives
+    // and another one does not: 3 of the 8. The put's lost write leaves the image of the put before.
+    for puts in 1..=3 {
+        let report = explore("posix-min,block=8", puts, 1);
+        let puts = u64::from(puts);
+        let counts = &report.counts;
+        assert_eq!((counts.points, counts.sets, counts.states), (3 * puts, 10 * puts, 10 * puts));
+        assert_eq!((counts.images, counts.failing, counts.complete), (7 * puts + 1, 3 * puts, true));
+        assert_eq!(report.broken.len(), 1, "one fingerprint");
+        assert_eq!(report.broken[0].failure.property, "node-starts");
+        assert_eq!(report.broken[0].states, 3 * puts);
+    }
+}
+
+#[test]
+fn only_states_that_the_contract_permits_are_recovered_from() {
+    // What survives of a put's three blocks: nothing or all of them; or a prefix.
+    for (contract, states) in
+        [("explicit-sync", 1), ("reorder-writes", 2), ("torn-prefix", 4), ("immediate", 1)]
+    {
+        let report = explore(&format!("{contract},block=8"), 1, 1);
+        assert_eq!((report.counts.states, report.counts.failing), (states + 2, 0), "{contract}");
+    }
+}
+
+#[test]
+fn recoveries_are_crashed_too() {
+    // Each of the 7 states that are recovered from has two crash points more: after the directory's sync, and
+    // after the start. Nothing is pending at either.
+    let (once, twice) = (explore("posix-min,block=8", 1, 1), explore("posix-min,block=8", 1, 2));
+    let sound = once.counts.states - once.counts.failing;
+    assert_eq!(twice.counts.states, once.counts.states + 2 * sound);
+    assert_eq!(twice.broken, once.broken);
+}
+
+#[test]
+fn an_exploration_that_is_cut_short_says_so() {
+    let target = store("posix-min,block=8");
+    let mut run = target.open(&setup(&target, &[], &[])).unwrap();
+    let put = [Choice::Request { node: 0, operation: 0, argument: 1 }];
+    let mut explore = |options, go_on: bool| {
+        crash_states(&mut *run, 1, &put, options, &mut |_| go_on).unwrap().counts.complete
+    };
+    let all = CrashOptions::default();
+    assert!(explore(all, true));
+    assert!(!explore(all, false));
+    assert!(!explore(CrashOptions { sets_max: 7, ..all }, true));
+    assert!(!explore(CrashOptions { executions_max: 12, ..all }, true));
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod crash_states;
 mod fuzz;
 mod history;
 mod list;
@@ -33,6 +34,7 @@ enum Command {
     Minimize(minimize::Arguments),
     Show(show::Arguments),
     Check(check::Arguments),
+    CrashStates(crash_states::Arguments),
     Model(model::Arguments),
     Bench(bench::Arguments),
     History(history::Arguments),
@@ -48,6 +50,7 @@ impl Cli {
             Command::Minimize(arguments) => minimize::run(arguments, session),
             Command::Show(arguments) => show::run(arguments, session),
             Command::Check(arguments) => check::run(arguments, session),
+            Command::CrashStates(arguments) => crash_states::run(arguments, session),
             Command::Model(arguments) => model::run(arguments, session),
             Command::Bench(arguments) => bench::run(arguments, session),
             Command::History(arguments) => history::run(arguments, session),
