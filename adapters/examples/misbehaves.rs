@@ -165,7 +165,7 @@ impl Mapping<Misbehaves> for Steps {
         }
     }
 
-    fn project(&self, seen: &Seen<'_, Misbehaves>, state: &mut State) {
+    fn project(&self, seen: &Seen<'_, Misbehaves>, state: &mut State, _only: Option<NodeId>) {
         for (count, view) in state.0.iter_mut().zip(seen.views) {
             *count = view.count;
         }

@@ -1,6 +1,6 @@
 //! Reads steps of the implementation as actions of the model.
 //!
-//! There are no declared deviations: with every setting of the target, each step of the protocol is an action
+//! There are no declared deviations but that of crash points: with every setting of the target, each step of the protocol is an action
 //! of the model. What the model does not speak of is in the table below, by declaration.
 //!
 //! | ignored | why nothing of the model can change |
@@ -73,6 +73,9 @@ impl Steps {
     fn event(&mut self, seen: &Seen<'_, Omnipaxos>, node: NodeId) -> Event<Action> {
         let view = &seen.views[usize::from(node)];
         let before = std::mem::replace(&mut self.promises[usize::from(node)], promise(view));
+        if seen.died {
+            return Event::Action(Action::Crash { node });
+        }
         match (seen.choice, seen.input) {
             (Choice::Crash { .. }, _) => Event::Action(Action::Crash { node }),
             (Choice::Restart { .. }, _) => Event::Action(Action::Restart { node }),
@@ -135,8 +138,9 @@ impl Mapping<Omnipaxos> for Steps {
         }
     }
 
-    fn project(&self, seen: &Seen<'_, Omnipaxos>, state: &mut State) {
-        for (node, view) in (0..).zip(seen.views) {
+    fn project(&self, seen: &Seen<'_, Omnipaxos>, state: &mut State, only: Option<NodeId>) {
+        let chosen = |(node, _): &(NodeId, &View)| only.is_none_or(|only| only == *node);
+        for (node, view) in (0..).zip(seen.views).filter(chosen) {
             let image = view.image();
             let up = seen.up & (1 << node) != 0;
             let (role, phase) = if up { role(view.role()) } else { (model::Role::Follower, Phase::None) };

@@ -5,7 +5,7 @@
 //! most happen. A record that survives a crash without a sync counts too: its action is put before the crash,
 //! as if the sync had just returned.
 //!
-//! Several transactions are the instances of a family ([`crate::model`]). There are no declared deviations:
+//! Several transactions are the instances of a family ([`crate::model`]). There are no declared deviations but that of crash points:
 //! - a begun transaction found undecided at a restart is aborted, which the model allows at any time;
 //! - a vote against is `RmAbort`, and the abort that follows `TmAbort`;
 //! - managers pass on only outcomes that they were told, so that the model's message was sent;
@@ -36,6 +36,7 @@ impl Mapping<TwoPhaseCommit> for Steps {
         let Some(node) = seen.node else { return };
         let (before, after) = (&self.before[usize::from(node)], &seen.views[usize::from(node)]);
         match seen.choice {
+            _ if seen.died => out.push(Event::Action(Action::Crash(node))),
             Choice::Crash { keep, .. } => {
                 // Of a log a crash keeps a prefix.
                 let kept = keep.as_prefix().unwrap_or(u16::MAX);
@@ -59,14 +60,21 @@ impl Mapping<TwoPhaseCommit> for Steps {
         self.before[usize::from(node)] = *after;
     }
 
-    fn project(&self, seen: &Seen<'_, TwoPhaseCommit>, state: &mut State) {
+    /// Of a node that is down the view may not show what its crash kept. After the deviation of one node, `only`,
+    /// the model knows better.
+    fn project(&self, seen: &Seen<'_, TwoPhaseCommit>, state: &mut State, only: Option<NodeId>) {
         for lane in 0..state.count {
             let at = usize::from(lane);
             let known =
                 |view: &View| if view.lanes[at].phase == Phase::Idle { 0 } else { view.lanes[at].round };
-            let round = seen.views.iter().map(known).max().unwrap_or(0);
+            let before = state.lanes[at];
+            let least = if only.is_some() { before.round } else { 0 };
+            let round = seen.views.iter().map(known).max().unwrap_or(0).max(least);
             state.begin(lane, round);
             project(seen, at, round, &mut state.lanes[at].state);
+            if let Some(only) = only.filter(|_| before.round == round) {
+                keep_stopped(seen, only, &before.state, &mut state.lanes[at].state);
+            }
         }
         for at in usize::from(state.count)..state.lanes.len() {
             project(seen, at, 0, &mut state.lanes[at].state);
@@ -165,6 +173,18 @@ fn project(seen: &Seen<'_, TwoPhaseCommit>, at: usize, round: u32, state: &mut I
         if up && !state.up(node) {
             state.restart(node);
         }
+    }
+}
+
+/// Keeps what the model knows of the nodes that are down, but of `only`.
+fn keep_stopped(seen: &Seen<'_, TwoPhaseCommit>, only: NodeId, before: &Instance, state: &mut Instance) {
+    let down = |node: &NodeId| *node != only && seen.up & (1 << node) == 0;
+    for manager in (1..=seen.system.managers()).filter(down) {
+        state.set_resource_manager(manager, before.resource_manager(manager));
+    }
+    if down(&COORDINATOR) {
+        state.set_coordinator(before.coordinator());
+        (1..=seen.system.managers()).filter(|rm| before.received(*rm)).for_each(|rm| state.set_received(rm));
     }
 }
 

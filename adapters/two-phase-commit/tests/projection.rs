@@ -22,7 +22,7 @@ impl Judge<TwoPhaseCommit> for Projecting {
 
     fn after(&mut self, seen: &Seen<'_, TwoPhaseCommit>, report: &mut Report) {
         self.judge.after(seen, report);
-        self.mapping.project(seen, &mut self.state);
+        self.mapping.project(seen, &mut self.state, None);
         if let Some(what) = self.mapping.compare(seen, &self.state, true) {
             report.failure.get_or_insert(Failure::new("projection", "agrees", what));
         }

@@ -1,10 +1,11 @@
 //! Joins a model to a world: a mapping turns steps into actions, and the model follows.
 
+use crate::choice::Choice;
 use crate::judge::{Seen, Tally};
 use crate::probe::{self, Section};
 use crate::report::{Failure, Report};
 use crate::system::System;
-use misrule_models::{Event, Fields, Kind, LensSet, Model, Walk, Walked};
+use misrule_models::{Event, Fields, Kind, LensSet, Model, NodeId, Walk, Walked};
 use std::fmt::Display;
 
 /// How steps of a system read as actions of a model.
@@ -16,7 +17,9 @@ pub trait Mapping<S: System>: 'static {
     fn reset(&mut self, _seen: &Seen<'_, S>) {}
 
     /// Appends what the step did, in order. A step that does nothing the model speaks of appends nothing or
-    /// an [`Event::Ignored`].
+    /// an [`Event::Ignored`]. Where the node [died](Seen::died) at a crash point, it appends what the model does
+    /// when the node stops before the call (nothing, where the call is a start); what the call did to the disk is taken over when it starts again, as
+    /// the deviation [`CRASH_POINT`], and then nothing counts that is appended.
     fn events(&mut self, seen: &Seen<'_, S>, out: &mut Vec<Event<<Self::Model as Model>::Action>>);
 
     /// Takes back the events of the last step, for the space they hold, and leaves none.
@@ -24,8 +27,10 @@ pub trait Mapping<S: System>: 'static {
         events.clear();
     }
 
-    /// Sets the model's state from the implementation's views, after a declared deviation.
-    fn project(&self, seen: &Seen<'_, S>, state: &mut <Self::Model as Model>::State);
+    /// Sets the model's state from the implementation's views, after a declared deviation. Where it was the
+    /// [`CRASH_POINT`] of one node, what the model knows of the others still holds: `only` is that node, and what
+    /// the views do not show of others is better left as it is.
+    fn project(&self, seen: &Seen<'_, S>, state: &mut <Self::Model as Model>::State, only: Option<NodeId>);
 
     /// Names the first thing in which the model's state after the events and the implementation differ. With
     /// `full` every variable that the views show is compared; otherwise only what the model must say for its
@@ -38,6 +43,10 @@ pub trait Mapping<S: System>: 'static {
     ) -> Option<String>;
 }
 
+/// The deviation that every follower declares: a node starts after it stopped in the middle of a call. What the call
+/// had done by then, and what its disk keeps of that, no action says: the walk goes on from the node's view.
+pub const CRASH_POINT: &str = "a node starts after it stopped in the middle of a call";
+
 /// Follows a system with a model and judges it by the model: refusals, differences, properties, keys.
 pub struct Follower<S: System, M: Mapping<S>> {
     mapping: M,
@@ -45,6 +54,8 @@ pub struct Follower<S: System, M: Mapping<S>> {
     lenses: LensSet<<M::Model as Model>::State>,
     events: Vec<Event<<M::Model as Model>::Action>>,
     tally: Tally,
+    /// Bit set of nodes that stopped at a crash point and have not started again.
+    cut_short: u64,
     /// For each `sometimes` property, whether this execution has seen it.
     seen_now: Vec<bool>,
     /// Whether the parts of this execution's steps are timed.
@@ -61,7 +72,7 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
         let sometimes = walk.model().properties().iter().filter(|p| p.kind == Kind::Sometimes);
         let tally = Tally { sometimes: sometimes.map(|p| (p.name, 0)).collect(), ..Tally::default() };
         let seen_now = vec![false; tally.sometimes.len()];
-        Self { mapping, walk, lenses, events: Vec::new(), tally, seen_now, timed: false }
+        Self { mapping, walk, lenses, events: Vec::new(), tally, cut_short: 0, seen_now, timed: false }
     }
 
     /// A new execution. Call it from the judge's `reset`.
@@ -70,8 +81,9 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
             self.timed = probe::is_on();
             self.walk.reset();
             self.mapping.reset(seen);
+            self.cut_short = 0;
             self.seen_now.fill(false);
-            self.judge(seen, true, report);
+            self.judge(seen, true, true, report);
         }
     }
 
@@ -84,18 +96,39 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
         self.tally.steps_followed += 1;
         self.mapping.recycle(&mut self.events);
         self.mapping.events(seen, &mut self.events);
+        let resumes = self.resumes(seen);
+        let starts = matches!(seen.choice, Choice::Restart { .. });
+        if resumes || seen.died && starts {
+            self.mapping.recycle(&mut self.events);
+        }
+        if resumes {
+            self.events.push(Event::Deviation(CRASH_POINT));
+        }
+        let only = seen.node.filter(|_| resumes && self.walk.state().is_some());
         let timed = self.timed && !self.events.is_empty();
         if !probe::section(timed, Section::Model, || self.follow(report)) {
             return;
         }
         let lost = self.walk.lost();
         if lost {
-            self.walk.resync(|state| self.mapping.project(seen, state));
+            self.walk.resync(|state| self.mapping.project(seen, state, only));
         } else {
             self.tally.steps_walked += 1;
         }
         let moved = lost || self.events.iter().any(|event| matches!(event, Event::Action(_)));
-        self.judge(seen, moved, report);
+        self.judge(seen, moved, !(resumes || seen.died), report);
+    }
+
+    /// Whether the step is the start of a node that stopped in the middle of a call.
+    fn resumes(&mut self, seen: &Seen<'_, S>) -> bool {
+        let bit = seen.node.map_or(0, |node| 1 << node);
+        let stopped = self.cut_short & bit != 0;
+        if seen.died {
+            self.cut_short |= bit;
+        } else if seen.up & bit != 0 {
+            self.cut_short &= !bit;
+        }
+        stopped && !seen.died
     }
 
     /// Takes the events through the model; false where it refuses one.
@@ -127,14 +160,15 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
         }
     }
 
-    /// Judges the model's state. Where it has not moved, properties are what they were.
-    fn judge(&mut self, seen: &Seen<'_, S>, moved: bool, report: &mut Report) {
+    /// Judges the model's state. Where it has not moved, properties are what they were. It is compared with the
+    /// implementation where the mapping has told all of the step.
+    fn judge(&mut self, seen: &Seen<'_, S>, moved: bool, told: bool, report: &mut Report) {
         let mut difference = None;
         // Narrowing may settle which state it is.
         let moved = moved || self.walk.candidates().len() > 1;
         let (mapping, full) = (&self.mapping, seen.watch.conformance);
         let narrowed = self.walk.narrow(|state| {
-            let found = mapping.compare(seen, state, full);
+            let found = if told { mapping.compare(seen, state, full) } else { None };
             let same = found.is_none();
             difference = found;
             same

@@ -36,7 +36,7 @@ pub use disk::{
     CrashState, CrashStates, DISK_BYTES_MAX, DiskError, DiskFile, DiskHandle, DiskOperation, DiskOutcome,
     OPERATIONS_MAX,
 };
-pub use follow::{Follower, Mapping};
+pub use follow::{CRASH_POINT, Follower, Mapping};
 pub use judge::{Judge, Seen, Tally};
 pub use keep::{Keep, KeepError, KeepShape};
 pub use links::Links;
