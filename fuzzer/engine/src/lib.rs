@@ -4,6 +4,7 @@
 
 mod afl;
 mod archive;
+mod audit;
 mod campaign;
 mod check;
 mod classify;
@@ -23,6 +24,7 @@ mod way;
 mod why;
 
 pub use archive::{Archive, CELLS_MAX, Cell};
+pub use audit::{Audit, AuditOptions, AuditRow, audit};
 pub use campaign::{Campaign, Conformance, Entry, Observer, Options, Outcome, Progress, Summary, campaign};
 pub use check::{Difference, check};
 pub use classify::Class;

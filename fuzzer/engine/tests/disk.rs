@@ -4,7 +4,9 @@
 mod common;
 
 use common::{run, setup};
-use misrule_engine::{CrashOptions, CrashReport, Options, Outcome, crash_states};
+use misrule_engine::{
+    AuditOptions, CrashOptions, CrashReport, Options, Outcome, audit, crash_states, execute_explicit,
+};
 use misrule_world::{
     Argument, BootError, Choice, ChoiceKind, Context, Control, DiskError, DiskFile, Fields, Input, Judge,
     Operation, Report, Seen, System, Target, Vocabulary, target,
@@ -193,4 +195,39 @@ fn an_exploration_that_is_cut_short_says_so() {
     assert!(!explore(all, false));
     assert!(!explore(CrashOptions { sets_max: 7, ..all }, true));
     assert!(!explore(CrashOptions { executions_max: 12, ..all }, true));
+}
+
+#[test]
+fn an_audit_shows_what_each_contract_hides() {
+    let contracts =
+        ["immediate,block=8", "explicit-sync,block=8", "torn-prefix,block=8", "posix-min,block=8"];
+    let options =
+        AuditOptions { seed: 5, executions: 600, steps: 60, faults: misrule_world::FaultProfile::Heavy };
+    let open = |contract: &&str| {
+        let target = store(contract);
+        target.open(&setup(&target, &[], &[])).unwrap()
+    };
+    let audited = || {
+        let mut runs: Vec<_> = contracts.iter().map(open).collect();
+        audit(&mut runs, options, &mut |_| true)
+    };
+    let result = audited();
+    assert_eq!(result, audited(), "the same once more");
+    assert_eq!((result.executions, result.rows.len()), (600, 1));
+    let row = &result.rows[0];
+    assert_eq!((row.failure.property.as_str(), row.contract), ("node-starts", 3));
+    // A record is torn only where blocks survive in any order.
+    assert_eq!(row.executions[..3], [0, 0, 0]);
+    assert!(row.executions[3] > 10 && row.first[3].is_some_and(|first| first < 200), "{row:?}");
+    assert_eq!(row.first[..3], [None, None, None]);
+    // All contracts got the same length; only failures are shorter.
+    assert!(result.steps[..3].iter().all(|steps| *steps == 600 * 60), "{:?}", result.steps);
+    let mut execution = misrule_engine::Execution::default();
+    let mode = misrule_engine::Mode {
+        seed: options.seed,
+        watch: misrule_world::Watch::default(),
+        misfit: misrule_engine::Misfit::Skip,
+    };
+    execute_explicit(&mut *open(&contracts[3]), mode, &row.choices, &mut execution);
+    assert_eq!(execution.fingerprint(), Some(row.fingerprint), "the choices show it again");
 }

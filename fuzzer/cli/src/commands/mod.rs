@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod audit;
 mod bench;
 mod check;
 mod crash_states;
@@ -35,6 +36,7 @@ enum Command {
     Show(show::Arguments),
     Check(check::Arguments),
     CrashStates(crash_states::Arguments),
+    Audit(audit::Arguments),
     Model(model::Arguments),
     Bench(bench::Arguments),
     History(history::Arguments),
@@ -51,6 +53,7 @@ impl Cli {
             Command::Show(arguments) => show::run(arguments, session),
             Command::Check(arguments) => check::run(arguments, session),
             Command::CrashStates(arguments) => crash_states::run(arguments, session),
+            Command::Audit(arguments) => audit::run(arguments, session),
             Command::Model(arguments) => model::run(arguments, session),
             Command::Bench(arguments) => bench::run(arguments, session),
             Command::History(arguments) => history::run(arguments, session),

@@ -1,4 +1,4 @@
-//! `crash-states`.
+//! `crash-states` and `audit`.
 
 use super::Sandbox;
 
@@ -45,5 +45,38 @@ fn a_workload_must_exist_belong_to_the_target_and_pass() {
         let ran = sandbox.run(&format!("crash-states {line}"));
         assert_eq!(ran.code, code, "{line}: {ran:?}");
         assert!(ran.err.contains(says), "{line}: {ran:?}");
+    }
+}
+
+#[test]
+fn an_audit_tells_shares_for_each_contract() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run("audit toy --executions 20 --steps 50 --disks immediate,posix-min --out a --json");
+    let object = ran.json();
+    assert_eq!((ran.code, object["verdict"].as_str()), (1, Some("fail")), "{ran:?}");
+    let appears = object["rows"][0]["appears"].as_array().unwrap();
+    assert_eq!(appears.len(), 2);
+    for (at, disk) in ["immediate", "posix-min"].iter().enumerate() {
+        // The toy has no disk: both show the same.
+        assert_eq!(appears[at]["disk"], *disk);
+        assert_eq!(appears[at]["executions"], appears[0]["executions"]);
+        let (low, high) = (appears[at]["low"].as_f64().unwrap(), appears[at]["high"].as_f64().unwrap());
+        assert!(low < appears[at]["share"].as_f64().unwrap() && high <= 1.0, "{object}");
+    }
+    let path = object["rows"][0]["finding"]["path"].as_str().unwrap();
+    assert_eq!(sandbox.run(&format!("replay {path}")).last("verdict"), "fail");
+    let text = sandbox.run("audit toy --executions 20 --steps 50 --disks immediate,posix-min --out b");
+    assert!(text.out.contains("  posix-min "), "{text:?}");
+    let safe = sandbox.run("audit toy --executions 20 --steps 50 --set safe=on");
+    assert_eq!((safe.code, safe.last("verdict"), safe.last("contracts")), (0, "pass", "8"));
+    for (line, says) in [
+        ("toy --disks posix", "unknown disk preset `posix`"),
+        ("toy --disks ordered,ordered", "twice"),
+        ("toy --disks ,", "no disk preset"),
+        ("toy --contract posix-min", "name presets with --disks"),
+        ("toy --contract block=0", "block=0"),
+    ] {
+        let ran = sandbox.run(&format!("audit {line}"));
+        assert!(ran.code == 64 && ran.err.contains(says), "{line}: {ran:?}");
     }
 }
