@@ -10,6 +10,7 @@ mod check;
 mod classify;
 mod crash_states;
 mod draw;
+mod draw_clients;
 mod draw_disk;
 mod execute;
 mod finding;
