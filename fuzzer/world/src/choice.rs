@@ -114,6 +114,13 @@ pub enum Choice {
         /// call does fewer.
         at: u16,
     },
+    /// Comes last: faults stop, and a core of nodes has to make progress. Links inside it heal, nodes of it that are
+    /// down restart, all others are frozen. What follows is computed, by fair delivery, and so is not in the
+    /// schedule. A world does not step it: see [`Run::recover`](crate::Run::recover).
+    Recover {
+        /// Bit set of the nodes that come back; bit 0 is the first node.
+        core: u32,
+    },
 }
 
 const _: () = assert!(size_of::<Choice>() == 8, "a choice stays small");
@@ -146,11 +153,13 @@ pub enum ChoiceKind {
     Draw,
     /// [`Choice::Disk`]
     Disk,
+    /// [`Choice::Recover`]
+    Recover,
 }
 
 impl ChoiceKind {
     /// How many kinds there are.
-    pub const COUNT: usize = 12;
+    pub const COUNT: usize = 13;
 
     /// All kinds, in the order of their numbers, with the words of the schedule text.
     pub const ALL: [(Self, &'static str); Self::COUNT] = [
@@ -166,6 +175,7 @@ impl ChoiceKind {
         (Self::Heal, "heal"),
         (Self::Draw, "draw"),
         (Self::Disk, "disk"),
+        (Self::Recover, "recover"),
     ];
 
     /// The word of the schedule text.
@@ -198,6 +208,7 @@ impl Choice {
             Self::Heal { .. } => ChoiceKind::Heal,
             Self::Draw { .. } => ChoiceKind::Draw,
             Self::Disk { .. } => ChoiceKind::Disk,
+            Self::Recover { .. } => ChoiceKind::Recover,
         }
     }
 

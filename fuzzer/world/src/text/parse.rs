@@ -6,6 +6,7 @@ use super::scan::{Content, Word, Words};
 use crate::choice::{Choice, ChoiceKind, Slot};
 use crate::disk::DiskOutcome;
 use crate::keep::Keep;
+use crate::recovery::CORE_NODES_MAX;
 use crate::schedule::{Comment, CommentPlace, FaultProfile, Header, ScheduleFile, Tail};
 use crate::vocabulary::{Argument, Vocabulary};
 use misrule_models::NodeId;
@@ -38,7 +39,10 @@ pub fn parse_body(
     for line in lines {
         match line.content() {
             Content::Comment(text) => keep_comment(&mut file, CommentPlace::OwnLine, text),
-            Content::Words(words) if file.schedule.tail.is_some() => {
+            Content::Words(words) if matches!(file.schedule.choices.last(), Some(Choice::Recover { .. })) => {
+                return Err(first(words)?.error("the end of the file, since a recovery comes last"));
+            }
+            Content::Words(words) if file.schedule.tail.is_some() && first(words)?.text != "recover" => {
                 return Err(first(words)?.error("the end of the file, since the tail comes last"));
             }
             Content::Words(_) if file.schedule.choices.len() >= limits.choices => {
@@ -152,6 +156,7 @@ impl<'a> Reader<'_, 'a> {
             }
             ChoiceKind::Draw => self.draw()?,
             ChoiceKind::Disk => self.disk()?,
+            ChoiceKind::Recover => self.recover()?,
         })
     }
 
@@ -257,6 +262,23 @@ impl<'a> Reader<'_, 'a> {
         })?;
         let at = self.at(1, "a position among disk operations")?.unwrap_or(1);
         Ok(Choice::Disk { node, outcome, at })
+    }
+
+    /// `1,2,3`
+    fn recover(&mut self) -> Result<Choice, ParseError> {
+        let max = self.vocabulary.nodes.min(CORE_NODES_MAX);
+        let mut rest = Some(self.words.need(&format!("nodes from 1 to {max} like `1,2`"))?);
+        let mut core = 0;
+        while let Some(left) = rest {
+            let (part, after) = left.split_once(",").map_or((left, None), |(part, rest)| (part, Some(rest)));
+            let bit = 1_u32 << (part.number(1, u64::from(max), "a node")? - 1);
+            if core & bit != 0 {
+                return Err(part.error("each node once"));
+            }
+            core |= bit;
+            rest = after;
+        }
+        Ok(Choice::Recover { core })
     }
 
     /// `at=3`, if anything follows.
