@@ -147,6 +147,8 @@ impl Drawer {
                 Some(Choice::Draw { node, name, value: rng.below(menu.draws[usize::from(name)]) })
             }
             ChoiceKind::Disk => draw_disk::outcome(menu, rng),
+            // The campaign decides about the end of an execution.
+            ChoiceKind::Recover => None,
         }
     }
 

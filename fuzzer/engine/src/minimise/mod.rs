@@ -12,7 +12,7 @@ use crate::execute::{Execution, Misfit, Mode, execute_explicit};
 use crate::fingerprint::Fingerprint;
 use item::{Item, ItemRun, Substitute, cone, unnamed};
 use misrule_world::{
-    Argument, Choice, ChoiceKind, FaultProfile, Keep, KeepShape, NodeId, Rng, Run, Slot, Watch,
+    Argument, Choice, ChoiceKind, FaultProfile, Keep, KeepShape, NodeId, Rng, Run, Slot, Watch, whole_core,
 };
 use std::collections::BTreeSet;
 
@@ -124,8 +124,13 @@ impl Search<'_> {
     fn fails(&mut self, items: &[Item], substitute: Substitute) -> bool {
         let failure = self.items.execute(self.run, self.seed, self.watch, items, substitute);
         self.executions += 1;
-        self.steps += self.items.executed.len() as u64 + 1;
+        self.spend();
         failure.is_some_and(|failure| Fingerprint::of(&failure) == self.fingerprint)
+    }
+
+    /// Counts the steps of the last execution of items.
+    fn spend(&mut self) {
+        self.steps += self.items.executed.len() as u64 + u64::from(self.items.recovering) + 1;
     }
 
     /// Executes a candidate, with two ways to make up for messages that are gone, and keeps what was
@@ -261,9 +266,12 @@ impl Search<'_> {
                 continue;
             }
             drawer.reset(self.run.menu());
-            let failure = self.items.walk(self.run, room, |menu| drawer.pick(menu, &mut rng));
+            let mut failure = self.items.walk(self.run, room, |menu| drawer.pick(menu, &mut rng));
+            if let (None, Some(Item { choice: Choice::Recover { core }, .. })) = (&failure, self.best.last()) {
+                failure = self.items.recover(self.run, *core);
+            }
             self.executions += 1;
-            self.steps += self.items.executed.len() as u64 + 1;
+            self.spend();
             if failure.is_some_and(|failure| Fingerprint::of(&failure) == self.fingerprint) {
                 let before = std::mem::replace(&mut self.best, self.items.renumbered());
                 self.reduce();
@@ -291,7 +299,8 @@ impl Search<'_> {
                 candidate.remove(at);
                 execute_explicit(self.run, mode, &candidate, &mut execution);
                 self.executions += 1;
-                self.steps += u64::from(execution.steps()) + 1;
+                let recovering = execution.recovery.map_or(0, |recovered| recovered.steps);
+                self.steps += u64::from(execution.steps()) + u64::from(recovering) + 1;
                 if execution.fingerprint() == Some(self.fingerprint) && execution.choices.len() < best.len() {
                     best.clone_from(&execution.choices);
                 }
@@ -305,11 +314,12 @@ impl Search<'_> {
     }
 
     /// Makes single choices simpler: smaller arguments, crashes that lose everything, the first message of a
-    /// kind instead of a later one, a plain delivery instead of a loss or a duplicate.
+    /// kind instead of a later one, a plain delivery instead of a loss or a duplicate, a recovery of all nodes.
     fn simplify(&mut self) {
         let mut at = 0;
         while at < self.best.len() {
-            for choice in simpler(self.best[at].choice, &self.simpler_arguments(at)) {
+            let whole = whole_core(self.run.menu().nodes);
+            for choice in simpler(self.best[at].choice, &self.simpler_arguments(at), whole) {
                 if self.exhausted() {
                     return;
                 }
@@ -359,6 +369,7 @@ fn group(choice: Choice) -> (ChoiceKind, NodeId, u8) {
         Choice::Disk { node, outcome, .. } => (kind, node, outcome as u8),
         Choice::Cut { from, to } | Choice::Heal { from, to } => (kind, from, to),
         Choice::Draw { node, name, .. } => (kind, node, name),
+        Choice::Recover { .. } => (kind, 0, 0),
     }
 }
 
@@ -385,8 +396,9 @@ fn simpler_keeps(keep: Keep) -> Vec<Keep> {
 }
 
 /// Simpler forms of a choice, simplest first; none when it is simple already.
-fn simpler(choice: Choice, arguments: &[u32]) -> Vec<Choice> {
+fn simpler(choice: Choice, arguments: &[u32], whole_core: u32) -> Vec<Choice> {
     match choice {
+        Choice::Recover { core } if core != whole_core => vec![Choice::Recover { core: whole_core }],
         Choice::Request { node, operation, .. } => arguments
             .iter()
             .map(|argument| Choice::Request { node, operation, argument: *argument })
