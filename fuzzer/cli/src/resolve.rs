@@ -43,7 +43,10 @@ pub(crate) fn faults(name: &str) -> Result<FaultProfile, Error> {
 
 /// When executions end in a recovery; the command line takes no other words.
 pub(crate) fn recovery(word: &str) -> RecoveryWhen {
-    RecoveryWhen::ALL.iter().find(|(_, known)| *known == word).map_or_else(RecoveryWhen::default, |(when, _)| *when)
+    RecoveryWhen::ALL
+        .iter()
+        .find(|(_, known)| *known == word)
+        .map_or_else(RecoveryWhen::default, |(when, _)| *when)
 }
 
 /// The guidance of that name. Where none is asked for it is `frontier`, or `random` for a target without lenses.

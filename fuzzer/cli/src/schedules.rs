@@ -144,7 +144,8 @@ impl Loaded<'_> {
     /// Why a recovery without progress says nothing, where it ended in one.
     fn refutes_nothing(&self, replay: &Replay) -> Option<String> {
         let recovered = replay.recovery.filter(|recovered| recovered.end == RecoveryEnd::Unknown)?;
-        let promises = self.run.recovery().map(|policy| policy.refusal(recovered.core, self.run.menu().nodes));
+        let promises =
+            self.run.recovery().map(|policy| policy.refusal(recovered.core, self.run.menu().nodes));
         Some(promises.flatten().unwrap_or_else(|| format!("{} promises no progress", self.target.name)))
     }
 

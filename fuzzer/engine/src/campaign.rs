@@ -220,7 +220,8 @@ impl Running<'_> {
                 }
             };
             if !as_recorded {
-                let saw = replay.failure.as_ref().map_or_else(|| "it passes".to_owned(), |f| f.property.clone());
+                let saw =
+                    replay.failure.as_ref().map_or_else(|| "it passes".to_owned(), |f| f.property.clone());
                 let text = format!("{} records {expected}; now {saw}", entry.name);
                 let mut failure = Failure::new("regression", "behaves-as-recorded", text);
                 failure.detail.clone_from(&entry.name);

@@ -172,8 +172,10 @@ impl Driver<'_> {
         if grown <= max {
             return Ok(());
         }
-        let text =
-            format!("disks grew by {grown} bytes in {rounds} rounds without a request (at most {max}): {}", self.run.stall());
+        let text = format!(
+            "disks grew by {grown} bytes in {rounds} rounds without a request (at most {max}): {}",
+            self.run.stall()
+        );
         Err(Over::Stalled(Failure::new("rate", "disk-bounded", text)))
     }
 
@@ -257,22 +259,21 @@ impl Driver<'_> {
             // After the progress only the growth is judged, and steps beyond the bound are not spent on that.
             return Err(if self.progressed { Over::Progressed } else { self.stalled() });
         }
+        let node = node(choice);
+        let before = node.map_or(0, |node| self.run.menu().timers[usize::from(node)]);
         self.run.step(choice, self.report);
         if self.report.effect != Effect::Applied {
             return Ok(());
         }
         self.steps += 1;
-        let node = match self.report.choice {
-            Choice::Deliver(slot) => Some(slot.to),
-            Choice::Timer { node, .. }
-            | Choice::Local { node, .. }
-            | Choice::Request { node, .. }
-            | Choice::Restart { node } => Some(node),
-            _ => None,
-        };
         let armed = self.run.take_armed();
-        for timer in node.into_iter().flat_map(|_| bits(armed)) {
-            self.set(node.unwrap_or_default(), timer);
+        if let Some(node) = node {
+            let fired = if let Choice::Timer { timer, .. } = choice { 1 << timer } else { 0 };
+            let new = self.run.menu().timers[usize::from(node)]
+                & (!before | fired | armed & self.policy.restarting);
+            for timer in bits(new) {
+                self.set(node, timer);
+            }
         }
         self.tell(self.first + self.steps)
     }
@@ -286,7 +287,7 @@ impl Driver<'_> {
         }
     }
 
-    /// A timer was set in this round. Its rounds are those of the policy, up to twice as many, in another order for
+    /// A timer begins in this round. Its rounds are those of the policy, up to twice as many, in another order for
     /// each node and time, and more the oftener it fired.
     fn set(&mut self, node: NodeId, timer: u8) {
         let at = usize::from(node) * TIMERS + usize::from(timer);
@@ -330,6 +331,18 @@ impl Driver<'_> {
             if self.promised { self.run.stall() } else { String::new() }
         );
         Over::Stalled(Failure::new("progress", "recovers-after-heal", text))
+    }
+}
+
+/// The node that runs.
+fn node(choice: Choice) -> Option<NodeId> {
+    match choice {
+        Choice::Deliver(slot) => Some(slot.to),
+        Choice::Timer { node, .. }
+        | Choice::Local { node, .. }
+        | Choice::Request { node, .. }
+        | Choice::Restart { node } => Some(node),
+        _ => None,
     }
 }
 

@@ -67,7 +67,14 @@ pub(crate) struct Sampler {
 impl Sampler {
     pub(crate) fn new(when: RecoveryWhen, run: &dyn Run, seed: u64) -> Self {
         let policy = if when == RecoveryWhen::Never { None } else { run.recovery() };
-        Self { when, policy, nodes: run.menu().nodes, rng: Rng::new(mix(seed ^ SHARE)), steps: 0, recovering: 0 }
+        Self {
+            when,
+            policy,
+            nodes: run.menu().nodes,
+            rng: Rng::new(mix(seed ^ SHARE)),
+            steps: 0,
+            recovering: 0,
+        }
     }
 
     /// The core whose recovery is to end an execution, if one is.

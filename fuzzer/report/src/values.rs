@@ -82,7 +82,9 @@ impl Step {
 impl Finding {
     /// How small the schedule is: its steps, and those of the recovery that ends it.
     pub(crate) fn size(&self) -> String {
-        let last = |recovery| self.steps.iter().rfind(|step| step.recovery == recovery).map_or(0, |step| step.number);
+        let last = |recovery| {
+            self.steps.iter().rfind(|step| step.recovery == recovery).map_or(0, |step| step.number)
+        };
         match (last(false), last(true)) {
             (steps, 0) => format!("{steps} steps"),
             (steps, end) => format!("{steps} steps, then {} of recovery,", end - steps),

@@ -33,6 +33,9 @@ pub struct Recovery {
     /// long, so that nodes do not tie for ever. 0, or no entry, stands for 8. A timer that stands for a timeout
     /// must be longer than what it waits for: there and back are two rounds.
     pub timers: Vec<u32>,
+    /// Bit set of the timers whose time begins anew when they are set again while they are set, such as an election
+    /// timeout that each heartbeat puts off. To the others nothing happens then.
+    pub restarting: u32,
     /// There must be progress within so many rounds.
     pub rounds_max: u32,
     /// There must be progress within so many steps.
@@ -54,6 +57,7 @@ impl Default for Recovery {
             needed: 0,
             operation: None,
             timers: Vec::new(),
+            restarting: 0,
             rounds_max: 400,
             steps_max: 40_000,
             waiting_max: 1_000,
@@ -186,7 +190,11 @@ pub(crate) fn waiting_text<M: Clone>(links: &Links<M>, vocabulary: &Vocabulary, 
             }
         }
     }
-    if out.is_empty() { "no message waits".to_owned() } else { format!("messages wait{}", out.replacen(';', "", 1)) }
+    if out.is_empty() {
+        "no message waits".to_owned()
+    } else {
+        format!("messages wait{}", out.replacen(';', "", 1))
+    }
 }
 
 #[cfg(test)]

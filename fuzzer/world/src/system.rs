@@ -129,7 +129,7 @@ impl<M> Context<M> {
     pub const NOBODY: NodeId = NodeId::MAX;
 
     /// Sets a timer; it stays set until it fires, is cancelled, or the node stops. To set one that is set already
-    /// says that its time begins anew.
+    /// changes nothing, unless a [recovery policy](crate::Recovery::restarting) says that its time begins anew.
     pub fn set_timer(&mut self, timer: u8) {
         self.timers |= 1 << timer;
         self.armed |= 1 << timer;

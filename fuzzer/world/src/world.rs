@@ -342,8 +342,10 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
     }
 
     fn about(&self) -> About<'_> {
-        let (faults, overflow) =
-            self.recovery.as_ref().map_or((self.faults, self.overflow), |begun| (begun.faults, begun.overflow));
+        let (faults, overflow) = self
+            .recovery
+            .as_ref()
+            .map_or((self.faults, self.overflow), |begun| (begun.faults, begun.overflow));
         About { vocabulary: &self.vocabulary, tally: self.judge.tally(), faults, overflow }
     }
 }

@@ -4,6 +4,7 @@ mod bench;
 mod errors;
 mod fuzz;
 mod history;
+mod recovery;
 mod replay;
 
 use crate::session::Session;

@@ -267,7 +267,8 @@ impl Search<'_> {
             }
             drawer.reset(self.run.menu());
             let mut failure = self.items.walk(self.run, room, |menu| drawer.pick(menu, &mut rng));
-            if let (None, Some(Item { choice: Choice::Recover { core }, .. })) = (&failure, self.best.last()) {
+            if let (None, Some(Item { choice: Choice::Recover { core }, .. })) = (&failure, self.best.last())
+            {
                 failure = self.items.recover(self.run, *core);
             }
             self.executions += 1;

@@ -89,7 +89,8 @@ fn is_found(bug: &str, oracle: &str, property: &str, says: &str) -> Finding {
     assert_eq!(outcome.summary.recovery.stalled, 1);
     assert!(finding.minimal && matches!(finding.minimised.last(), Some(Choice::Recover { .. })));
     let mut world = open(&[("bug", bug)]);
-    let (first, second) = (replayed(&mut *world, &finding.minimised), replayed(&mut *world, &finding.minimised));
+    let (first, second) =
+        (replayed(&mut *world, &finding.minimised), replayed(&mut *world, &finding.minimised));
     assert_eq!(first, second);
     assert_eq!(first.fingerprint(), Some(finding.fingerprint));
     assert_eq!((first.skipped, first.steps() as usize), (0, finding.minimised.len() - 1));
@@ -109,7 +110,8 @@ fn is_found(bug: &str, oracle: &str, property: &str, says: &str) -> Finding {
 
 #[test]
 fn a_candidate_that_never_tries_again_stalls() {
-    let finding = is_found("no-retry", "progress", "recovers-after-heal", "node 1 waits for a leader of term ");
+    let finding =
+        is_found("no-retry", "progress", "recovers-after-heal", "node 1 waits for a leader of term ");
     let message = &finding.failure.message;
     assert!(message.starts_with("no progress in 400 rounds of fair delivery ("), "{message}");
     assert!(message.ends_with("; no message waits; timers set: none"), "{message}");
@@ -120,7 +122,8 @@ fn a_candidate_that_never_tries_again_stalls() {
 #[test]
 fn messages_and_disks_without_bound_are_found() {
     is_found("storm", "rate", "messages-bounded", "messages wait");
-    let growing = is_found("grows", "rate", "disk-bounded", "bytes in 40 rounds without a request (at most 4096)");
+    let growing =
+        is_found("grows", "rate", "disk-bounded", "bytes in 40 rounds without a request (at most 4096)");
     assert_eq!(growing.minimised, [ALL], "it grows whatever happened before");
 }
 
@@ -130,7 +133,8 @@ fn nodes_that_gave_up_are_started_again() {
     let give_up: Vec<Choice> = (0..3).map(|node| Choice::Timer { node, timer: 0 }).collect();
     let shown = replayed(&mut *world, &[&give_up[..], &[ALL]].concat());
     let restarted = shown.trace.steps.iter().filter(|step| step.recovery).filter_map(|step| step.choice);
-    let restarted: Vec<Choice> = restarted.filter(|choice| matches!(choice, Choice::Restart { .. })).collect();
+    let restarted: Vec<Choice> =
+        restarted.filter(|choice| matches!(choice, Choice::Restart { .. })).collect();
     assert_eq!(restarted, [0, 1, 2].map(|node| Choice::Restart { node }));
 }
 
@@ -221,7 +225,8 @@ fn other_oracles_fail_in_recoveries_too() {
     let last = shown.trace.steps.len() - 1;
     let cone = causal_cone(&shown.trace, last);
     assert!(cone.contains(&1) && cone.contains(&2) && cone.len() < last, "{cone:?} of {last}");
-    let finding = Finding::examine(&mut *world, mix(5), failure, choices.to_vec(), misrule_engine::Budget::default());
+    let finding =
+        Finding::examine(&mut *world, mix(5), failure, choices.to_vec(), misrule_engine::Budget::default());
     assert_eq!(finding.minimised, choices[1..], "clients ask in a recovery too");
 }
 

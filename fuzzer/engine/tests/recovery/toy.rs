@@ -176,6 +176,7 @@ impl Recovers<Elects> for Promises {
             may_stay_down: 1,
             operation: Some(0),
             timers: vec![10, 2],
+            restarting: 1 << ELECT,
             waiting_max: 60,
             quiet_rounds: 40,
             disk_bytes_max: 4096,

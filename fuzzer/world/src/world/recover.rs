@@ -4,12 +4,12 @@ use super::World;
 use super::failures::panic_failure;
 use crate::choice::{Choice, ChoiceKind};
 use crate::judge::Judge;
+use crate::menu::nth_bit;
 use crate::panics::{Guarded, guard};
 use crate::recovery::{Core, Recovering, Standing, waiting_text, whole_core};
 use crate::report::{Effect, Failure, Report};
 use crate::run::FaultCount;
 use crate::system::System;
-use crate::menu::nth_bit;
 use std::fmt::Write as _;
 
 /// A recovery that goes on.
@@ -71,7 +71,8 @@ impl<S: System, J: Judge<S>> World<S, J> {
         let disk_bytes = disks.map(|disk| disk.bytes() as u64).sum();
         let judged = guard(|| {
             let up = Core(ongoing.core).nodes().filter(|node| self.menu.is_up(*node));
-            let stopped = up.filter(|node| recovers.stopped(&now, *node)).fold(0, |set, node| set | 1 << node);
+            let stopped =
+                up.filter(|node| recovers.stopped(&now, *node)).fold(0, |set, node| set | 1 << node);
             (recovers.progressed(&now), stopped)
         });
         match judged {
@@ -83,7 +84,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 failure.oracle = "judge";
                 Err(failure)
             }
-            Guarded::Unwound(_) => Err(Failure::new("judge", "no-panic", "the judge unwound without a panic")),
+            Guarded::Unwound(_) => {
+                Err(Failure::new("judge", "no-panic", "the judge unwound without a panic"))
+            }
         }
     }
 

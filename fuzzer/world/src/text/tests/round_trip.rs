@@ -63,7 +63,10 @@ fn a_recovery_comes_last_also_behind_a_tail() {
     }
     for after in ["restart 1", tail, "recover 1"] {
         let found = parse(&format!("{HEADER}\nrecover 1\n{after}\n"), &vocabulary).unwrap_err();
-        assert_eq!((found.line, found.expected.as_str()), (11, "the end of the file, since a recovery comes last"));
+        assert_eq!(
+            (found.line, found.expected.as_str()),
+            (11, "the end of the file, since a recovery comes last")
+        );
     }
 }
 
