@@ -1,8 +1,8 @@
 //! Campaigns without files and pages, with a clock.
 
 use misrule_engine::{
-    Budget, Campaign as Asked, Conformance, EngineError, Finding, Observer, Options, Progress, Summary,
-    campaign,
+    Budget, Campaign as Asked, Conformance, EngineError, Finding, Observer, Options, Progress, RecoveryWhen,
+    Summary, campaign,
 };
 use misrule_world::{Settings, Setup, Target};
 use std::time::{Duration, Instant};
@@ -90,6 +90,8 @@ impl<'a> Campaign<'a> {
             guidance: guidance.to_owned(),
             stop_after_steps: Some(steps),
             conformance: self.conformance,
+            // Recoveries are besides the steps that are measured.
+            recovery: RecoveryWhen::Never,
             minimise: Budget { stop_after_steps: 0, stop_after_executions: 0 },
             ..Options::default()
         };

@@ -7,7 +7,7 @@ use crate::projection::{Parts, Projection};
 use crate::system::Omnipaxos;
 use misrule_models::LensSet;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
-use misrule_world::{Follower, Judge, Report, Seen, Setup, SetupError, Tally};
+use misrule_world::{Follower, Judge, Recovers, Report, Seen, Setup, SetupError, Tally};
 use std::fmt::Display;
 
 /// The lenses that the judge can compute.
@@ -40,6 +40,7 @@ pub struct OmnipaxosJudge {
     /// Lenses over deliveries and whole states: they look at every step.
     steps: LensSet<Projection>,
     reads_input: bool,
+    pub(crate) nodes: u8,
 }
 
 impl OmnipaxosJudge {
@@ -75,6 +76,7 @@ impl OmnipaxosJudge {
             decided: DecidedLogs::default(),
             follower: model.map(|model| Follower::new(model, Steps::new(setup), at_model)),
             reads_input: parts.deliveries,
+            nodes: setup.settings.integer("nodes") as u8,
             projection: Projection::new(parts),
             states,
             inboxes,
@@ -125,6 +127,10 @@ impl Judge<Omnipaxos> for OmnipaxosJudge {
         if let Some(follower) = &mut self.follower {
             follower.after(seen, report);
         }
+    }
+
+    fn recovers(&self) -> Option<&dyn Recovers<Omnipaxos>> {
+        Some(self)
     }
 
     fn reads_input(&self) -> bool {

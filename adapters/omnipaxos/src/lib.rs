@@ -34,6 +34,7 @@ mod mapping;
 mod message;
 mod projection;
 mod record;
+mod recovery;
 mod store;
 mod system;
 

@@ -4,10 +4,11 @@ use crate::mapping::Steps;
 use crate::model::{EachInstance, State, Transactions};
 use crate::oracles::Oracles;
 use crate::projection::{Each, Inboxes, NODES_MAX, Projection};
+use crate::recovery::Begun;
 use crate::system::TwoPhaseCommit;
 use misrule_models::LensSet;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
-use misrule_world::{Follower, Judge, NodeId, Report, Seen, SetupError, Tally};
+use misrule_world::{Choice, Follower, Judge, NodeId, Recovers, Report, Seen, SetupError, Tally};
 use std::fmt::Display;
 
 /// The lenses that the judge computes.
@@ -29,6 +30,7 @@ pub struct TwoPhaseJudge {
     follower: Follower<TwoPhaseCommit, Steps>,
     projection: Projection,
     lenses: LensSet<Projection>,
+    pub(crate) begun: Begun,
 }
 
 impl TwoPhaseJudge {
@@ -65,6 +67,7 @@ impl TwoPhaseJudge {
             follower: Follower::new(model, Steps::default(), at_model),
             projection: Projection::new(transactions, inboxes),
             lenses: at_impl,
+            begun: Begun::new(managers),
         })
     }
 
@@ -87,9 +90,16 @@ impl Judge<TwoPhaseCommit> for TwoPhaseJudge {
 
     fn after(&mut self, seen: &Seen<'_, TwoPhaseCommit>, report: &mut Report) {
         report.failure = self.oracles.check(seen);
+        if let Choice::Recover { .. } = seen.choice {
+            self.begun.take(seen.views);
+        }
         self.look(seen, report);
         // Also where an oracle has failed: whether the model's own property broke decides the finding's class.
         self.follower.after(seen, report);
+    }
+
+    fn recovers(&self) -> Option<&dyn Recovers<TwoPhaseCommit>> {
+        Some(self)
     }
 
     fn tally(&self) -> Tally {

@@ -8,7 +8,7 @@
 //!
 //! What lives where: `state` is what nodes say and know, `coordinator` and `manager` the protocol; [`model`] the
 //! abstract protocol, `mapping` what joins the two; `oracles` what must hold without a model, `projection`
-//! what lenses see; [`BUGS`] what can be planted.
+//! what lenses see, `recovery` what is promised once faults have stopped; [`BUGS`] what can be planted.
 //!
 //! What this implementation leaves out: clients are told nothing; the log is never cut; a manager never
 //! decides alone once it has voted yes, so that a coordinator that stays away blocks it.
@@ -40,6 +40,7 @@ mod mapping;
 pub mod model;
 mod oracles;
 mod projection;
+mod recovery;
 mod state;
 mod system;
 

@@ -274,6 +274,8 @@ pub struct View {
     pub lanes: [Lane; LANES_MAX],
     /// How many lanes are used.
     pub count: u8,
+    /// Whether the node does nothing more, since a write has failed.
+    pub stopped: bool,
 }
 
 impl View {

@@ -73,7 +73,7 @@ impl System for TwoPhaseCommit {
     }
 
     fn view(&self, node: &Node, out: &mut View) {
-        (out.lanes, out.count) = (node.lanes, node.count);
+        (out.lanes, out.count, out.stopped) = (node.lanes, node.count, node.stopped);
     }
 
     fn kind(&self, message: &Message) -> u8 {

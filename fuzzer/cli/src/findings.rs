@@ -216,6 +216,7 @@ fn trace_lines(steps: &[Step]) -> String {
             "step": step.number,
             "node": step.node.map(|node| u32::from(node) + 1),
             "choice": step.choice,
+            "recovery": step.recovery,
             "effects": step.effects,
             "changes": fields(&step.changes),
             "model": fields(&step.model),

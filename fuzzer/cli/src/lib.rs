@@ -124,8 +124,8 @@ pub use misrule_world as world;
 pub use misrule_world::{
     Argument, BootError, Choice, ChoiceKind, Context, Contract, Control, DiskError, DiskFile, DiskHandle,
     DiskOperation, DiskOutcome, DrawName, Failure, Follower, Input, Judge, Keep, Links, Mapping, Operation,
-    Report, Run, Seen, Setting, Settings, Setup, SetupError, Slot, System, Tally, Target, Vocabulary, Watch,
-    log, target,
+    Recovering, Recovers, Recovery, Report, Run, Seen, Setting, Settings, Setup, SetupError, Slot, System,
+    Tally, Target, Vocabulary, Watch, log, target,
 };
 
 use clap::Parser;

@@ -1,7 +1,7 @@
 //! Turns what was asked for into what a target is opened with.
 
 use crate::exit::Error;
-use misrule_engine::STRATEGIES;
+use misrule_engine::{RecoveryWhen, STRATEGIES};
 use misrule_world::{Contract, FaultProfile, LinkOrder, Setting, Settings, Target};
 
 /// The target's settings with `given` over the defaults.
@@ -39,6 +39,14 @@ pub(crate) fn contract(target: &Target, given: Option<&str>) -> Result<Contract,
 pub(crate) fn faults(name: &str) -> Result<FaultProfile, Error> {
     FaultProfile::named(name)
         .ok_or_else(|| Error::unknown("fault profile", name, FaultProfile::ALL.iter().map(|(_, name)| *name)))
+}
+
+/// When executions end in a recovery; the command line takes no other words.
+pub(crate) fn recovery(word: &str) -> RecoveryWhen {
+    RecoveryWhen::ALL
+        .iter()
+        .find(|(_, known)| *known == word)
+        .map_or_else(RecoveryWhen::default, |(when, _)| *when)
 }
 
 /// The guidance of that name. Where none is asked for it is `frontier`, or `random` for a target without lenses.

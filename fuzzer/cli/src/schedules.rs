@@ -1,8 +1,8 @@
 //! Schedule files: read with their target, replayed, judged, written.
 
-use crate::exit::{DIVERGED, Error, FOUND, OK};
+use crate::exit::{DIVERGED, Error, FOUND, OK, UNKNOWN};
 use crate::session::Session;
-use misrule_engine::{Fingerprint, Replay, Step, replay_recorded};
+use misrule_engine::{Fingerprint, RecoveryEnd, Replay, Step, replay_recorded};
 use misrule_world::text::{self, HeaderLines, ParseError};
 use misrule_world::{
     Contract, Expectation, Header, Run, Schedule, ScheduleFile, SettingError, Settings, Setup, Target,
@@ -114,6 +114,12 @@ impl Loaded<'_> {
         if let (Expectation::Fail { property, fingerprint }, "pass" | "other") = (&header.expect, verdict) {
             notes.push(format!("the header expects {property} ({fingerprint})"));
         }
+        if let (None, Some(why)) = (&shown, self.refutes_nothing(&replay)) {
+            notes.push(format!("no progress, but a perpetual partition refutes nothing: {why}"));
+            if code == OK {
+                (verdict, code) = ("unknown", UNKNOWN);
+            }
+        }
         let as_expected = match &header.expect {
             Expectation::None => true,
             Expectation::Pass => shown.is_none(),
@@ -133,6 +139,14 @@ impl Loaded<'_> {
             }
         }
         Judged { verdict, code, replay, notes }
+    }
+
+    /// Why a recovery without progress says nothing, where it ended in one.
+    fn refutes_nothing(&self, replay: &Replay) -> Option<String> {
+        let recovered = replay.recovery.filter(|recovered| recovered.end == RecoveryEnd::Unknown)?;
+        let promises =
+            self.run.recovery().map(|policy| policy.refusal(recovered.core, self.run.menu().nodes));
+        Some(promises.flatten().unwrap_or_else(|| format!("{} promises no progress", self.target.name)))
     }
 
     fn first_drift(&self, replay: &Replay) -> Option<String> {

@@ -27,6 +27,7 @@ pub(crate) fn one(number: usize, step: &misrule_engine::Step, vocabulary: &Vocab
         log: told.log.clone(),
         pushed: step.pushed.clone(),
         taken: step.choice.and_then(taken),
+        recovery: step.recovery,
     }
 }
 

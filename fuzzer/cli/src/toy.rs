@@ -2,8 +2,8 @@
 
 use misrule_models::{Key, Lens, LensSet};
 use misrule_world::{
-    BootError, Context, Failure, Fields, Input, Judge, Operation, Report, Seen, Setting, SetupError, System,
-    Target, Vocabulary, target,
+    BootError, Choice, Context, Failure, Fields, Input, Judge, NodeId, Operation, Recovering, Recovers,
+    Recovery, Report, Seen, Setting, SetupError, System, Target, Vocabulary, target,
 };
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,6 +19,8 @@ enum Wrong {
     Loops,
     Strays,
     Drifts,
+    /// Sends nothing again.
+    Silent,
 }
 
 pub(crate) struct PingPong {
@@ -75,6 +77,7 @@ impl System for PingPong {
                 }
                 cx.send(peer, if message > self.bound + 4 { 0 } else { message + 1 });
             }
+            Input::Timer(_) if self.wrong == Wrong::Silent => {}
             Input::Timer(_) => {
                 cx.send(peer, *count);
                 cx.set_timer(0);
@@ -94,6 +97,9 @@ impl System for PingPong {
 
 pub(crate) struct Bound {
     max: u32,
+    promises: bool,
+    /// The counts when a recovery began.
+    begun: [u32; 2],
     lenses: LensSet<[View]>,
 }
 
@@ -111,7 +117,14 @@ impl Judge<PingPong> for Bound {
         self.after(seen, report);
     }
 
+    fn recovers(&self) -> Option<&dyn Recovers<PingPong>> {
+        self.promises.then_some(self)
+    }
+
     fn after(&mut self, seen: &Seen<'_, PingPong>, report: &mut Report) {
+        if let Choice::Recover { .. } = seen.choice {
+            self.begun = [seen.views[0].count, seen.views[1].count];
+        }
         if seen.watch.keys {
             self.lenses.keys(seen.views, seen.touched, &mut report.keys);
         }
@@ -119,6 +132,20 @@ impl Judge<PingPong> for Bound {
             let text = format!("a node counts {}, more than {}", view.count, self.max);
             report.failure.get_or_insert(Failure::new("count", "count-bounded", text));
         }
+    }
+}
+
+impl Recovers<PingPong> for Bound {
+    fn policy(&self) -> Recovery {
+        Recovery { rounds_max: 50, ..Recovery::default() }
+    }
+
+    fn progressed(&self, now: &Recovering<'_, PingPong>) -> bool {
+        now.views.iter().zip(self.begun).all(|(view, begun)| view.count != begun)
+    }
+
+    fn waits_for(&self, now: &Recovering<'_, PingPong>, node: NodeId) -> String {
+        format!("the count after {}", now.views[usize::from(node)].count)
     }
 }
 
@@ -135,6 +162,7 @@ pub(crate) fn named(name: &'static str) -> Target {
             "loops" => Wrong::Loops,
             "strays" => Wrong::Strays,
             "drifts" => Wrong::Drifts,
+            "silent" => Wrong::Silent,
             _ => Wrong::Nothing,
         };
         let mut lenses = LensSet::default();
@@ -153,17 +181,20 @@ pub(crate) fn named(name: &'static str) -> Target {
         };
         let bound = setup.settings.integer("bound") as u32;
         let max = if setup.settings.is_on("safe") { u32::MAX } else { bound };
-        Ok((PingPong { vocabulary, wrong, bound }, Bound { max, lenses }))
+        let promises = setup.settings.is_on("promises");
+        Ok((PingPong { vocabulary, wrong, bound }, Bound { max, promises, begun: [0; 2], lenses }))
     })
     .version("1.0.0")
     .description("two nodes count")
     .setting(Setting::integer("bound", 1, 100, 4, "how far to count"))
     .setting(Setting::switch("safe", false, "never fails"))
+    .setting(Setting::switch("promises", false, "promises to count on"))
     .bugs(&[
         ("panics", "panics at the bound"),
         ("loops", "sends for ever"),
         ("strays", "sends to nobody"),
         ("drifts", "counts on from one execution to the next"),
+        ("silent", "sends nothing again"),
     ])
     .contract("reorder+loss+dup")
     .lenses(&["pairs@impl"])

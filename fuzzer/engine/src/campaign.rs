@@ -8,6 +8,7 @@ use crate::fingerprint::Fingerprint;
 use crate::guidance::strategy;
 use crate::minimise::Budget;
 use crate::replay::replay_recorded;
+use crate::sample::{RecoverySummary, RecoveryWhen};
 use crate::way::Way;
 use crate::{EngineError, MutatorYield};
 use misrule_models::stable_hash;
@@ -50,6 +51,8 @@ pub struct Options {
     pub steps_max: u32,
     /// When model and implementation are compared.
     pub conformance: Conformance,
+    /// When executions end in a recovery.
+    pub recovery: RecoveryWhen,
     /// How much work each finding's minimisation may do.
     pub minimise: Budget,
 }
@@ -66,6 +69,7 @@ impl Default for Options {
             stop_after_findings: 1,
             steps_max: 30_000,
             conformance: Conformance::Sampled,
+            recovery: RecoveryWhen::Sampled,
             minimise: Budget::default(),
         }
     }
@@ -130,7 +134,7 @@ pub trait Observer {
 pub struct Summary {
     /// Executions.
     pub executions: u64,
-    /// Executed steps.
+    /// Executed steps, without those of recoveries.
     pub steps: u64,
     /// Choices that could not apply.
     pub steps_skipped: u64,
@@ -148,6 +152,8 @@ pub struct Summary {
     pub choices: [FaultCount; ChoiceKind::COUNT],
     /// Messages lost because a link was full.
     pub overflow: u64,
+    /// What was counted of recoveries.
+    pub recovery: RecoverySummary,
     /// What each mutator was worth.
     pub mutators: Vec<MutatorYield>,
     /// Hash of all executions, the archive and the findings; it does not depend on the clock.
@@ -214,7 +220,8 @@ impl Running<'_> {
                 }
             };
             if !as_recorded {
-                let saw = replay.failure.map_or_else(|| "it passes".to_owned(), |f| f.property);
+                let saw =
+                    replay.failure.as_ref().map_or_else(|| "it passes".to_owned(), |f| f.property.clone());
                 let text = format!("{} records {expected}; now {saw}", entry.name);
                 let mut failure = Failure::new("regression", "behaves-as-recorded", text);
                 failure.detail.clone_from(&entry.name);
@@ -223,7 +230,8 @@ impl Running<'_> {
             let same = entry.setup.settings == self.campaign.setup.settings
                 && entry.setup.contract == self.campaign.setup.contract;
             if same && self.settings.keys {
-                self.fuzz.feed(&replay.choices)?;
+                // What a recovery met is none of the archive's business.
+                self.fuzz.feed(&replay.choices[..replay.steps() as usize])?;
             }
         }
         Ok(())
@@ -238,11 +246,14 @@ impl Running<'_> {
             summary.steps += u64::from(execution.steps());
             summary.steps_skipped += u64::from(execution.skipped);
             summary.steps_returning += u64::from(observed.returned.min(execution.steps()));
+            summary.recovery.count(execution);
             if observed.new_cells > 0 {
                 self.last_new = summary.executions;
             }
             let last = execution.choices.last().map_or(0, stable_hash);
-            summary.corpus_digest = mix(summary.corpus_digest ^ last ^ u64::from(execution.steps()));
+            let recovering = execution.recovery.map_or(0, |recovered| u64::from(recovered.steps) << 32);
+            summary.corpus_digest =
+                mix(summary.corpus_digest ^ last ^ u64::from(execution.steps()) ^ recovering);
             let failed = execution.failure.clone().map(|failure| (failure, execution.choices.clone()));
             let kept = if observed.conformance { None } else { observed.kept.clone() };
             if let Some((failure, choices)) = failed {

@@ -41,6 +41,10 @@ impl Watcher for PropertyWatch {
         self.broken = self.broken.or(report.model_property);
         false
     }
+
+    fn saw_recovery(&mut self, step: u32, run: &dyn Run, report: &Report) {
+        self.saw(step, run, report);
+    }
 }
 
 /// Classifies a minimised finding by executing it twice more. Returns the class and one sentence of evidence.

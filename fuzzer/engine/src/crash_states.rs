@@ -212,6 +212,7 @@ fn caller(choice: Choice) -> Option<NodeId> {
         Choice::Timer { node, .. }
         | Choice::Local { node, .. }
         | Choice::Request { node, .. }
+        | Choice::Retry { node, .. }
         | Choice::Restart { node } => Some(node),
         _ => None,
     }

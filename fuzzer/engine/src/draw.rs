@@ -155,6 +155,8 @@ impl Drawer {
             ChoiceKind::Disk => draw_disk::outcome(menu, rng),
             ChoiceKind::Retry => draw_clients::retry(menu, rng),
             ChoiceKind::Abandon => draw_clients::abandon(menu, rng),
+            // The campaign decides about the end of an execution.
+            ChoiceKind::Recover => None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The one loop that drives a world: campaigns, replay, minimiser and checks all come through here.
 
 use crate::fingerprint::Fingerprint;
+use crate::recover::{Recovered, recover};
 use misrule_world::{Choice, Effect, Failure, Report, Run, Schedule, Slot, Watch};
 
 /// What a run is to do about a choice that cannot apply.
@@ -16,7 +17,8 @@ pub enum Misfit {
 /// What happened in an execution, in buffers that are reused.
 #[derive(Clone, Debug, Default)]
 pub struct Execution {
-    /// The choices that were executed, positions and kinds filled in.
+    /// The choices that were executed, positions and kinds filled in. The steps of a recovery are none of them; the
+    /// choice that begins one is the last.
     pub choices: Vec<Choice>,
     /// Choices that could not apply.
     pub skipped: u32,
@@ -24,12 +26,14 @@ pub struct Execution {
     pub drift: Vec<(u32, u8)>,
     /// The failure that ended the execution.
     pub failure: Option<Failure>,
+    /// What became of the recovery, where the execution ended in one.
+    pub recovery: Option<Recovered>,
 }
 
 impl Execution {
-    /// Executed steps.
+    /// Executed steps, without those of a recovery.
     pub fn steps(&self) -> u32 {
-        self.choices.len() as u32
+        self.choices.len() as u32 - u32::from(self.recovery.is_some())
     }
 
     /// The fingerprint of the failure, if there was one.
@@ -37,11 +41,12 @@ impl Execution {
         self.failure.as_ref().map(Fingerprint::of)
     }
 
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.choices.clear();
         self.skipped = 0;
         self.drift.clear();
         self.failure = None;
+        self.recovery = None;
     }
 }
 
@@ -50,6 +55,9 @@ pub trait Watcher {
     /// After the start (`step` 0) and after each executed step, counted from 1. Returns whether something new
     /// was seen.
     fn saw(&mut self, step: u32, run: &dyn Run, report: &Report) -> bool;
+
+    /// After each step of a recovery, the one that begins it included. Steps are counted on.
+    fn saw_recovery(&mut self, _step: u32, _run: &dyn Run, _report: &Report) {}
 }
 
 /// A watcher that wants nothing.
@@ -79,7 +87,8 @@ pub struct Mode {
     pub misfit: Misfit,
 }
 
-/// Executes explicit choices, then what `chooser` gives, until it ends or an oracle fails.
+/// Executes explicit choices, then what `chooser` gives, until it ends or an oracle fails. A recovery that ends the
+/// choices comes after what `chooser` gives.
 pub fn execute(
     run: &mut dyn Run,
     mode: Mode,
@@ -92,6 +101,10 @@ pub fn execute(
     out.clear();
     run.reset(mode.seed, mode.watch, report);
     let mut news = note(run, watcher, report, out);
+    let (choices, core) = match choices.split_last() {
+        Some((Choice::Recover { core }, before)) => (before, Some(*core)),
+        _ => (choices, None),
+    };
     for (at, choice) in choices.iter().enumerate() {
         if out.failure.is_some() {
             return;
@@ -106,17 +119,21 @@ pub fn execute(
             }
         }
     }
-    let Some(chooser) = chooser else { return };
-    while out.failure.is_none() {
-        let Some(choice) = chooser.next(run, news) else { return };
-        run.step(choice, report);
-        if report.effect == Effect::Applied {
-            out.choices.push(report.choice);
-            news = note(run, watcher, report, out);
-        } else {
-            out.skipped += 1;
-            news = false;
+    if let Some(chooser) = chooser {
+        while out.failure.is_none() {
+            let Some(choice) = chooser.next(run, news) else { break };
+            run.step(choice, report);
+            if report.effect == Effect::Applied {
+                out.choices.push(report.choice);
+                news = note(run, watcher, report, out);
+            } else {
+                out.skipped += 1;
+                news = false;
+            }
         }
+    }
+    if let (Some(core), None) = (core, &out.failure) {
+        recover(run, core, watcher, report, out);
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::execute::{Chooser, Execution, Misfit, Mode, TailChooser, Watcher, execute};
 use crate::finding::WATCHES;
 use crate::fingerprint::Fingerprint;
+use crate::recover::Recovered;
 use misrule_world::{Choice, Failure, NodeId, Report, Run, Schedule, TraceHash, TraceStep, Watch};
 
 /// A recorded step.
@@ -14,6 +15,8 @@ pub struct Step {
     pub pushed: Vec<(NodeId, NodeId)>,
     /// What it did.
     pub told: TraceStep,
+    /// Whether it is a step of a recovery: computed, no line of the schedule. The step that begins one is not.
+    pub recovery: bool,
 }
 
 /// A recorded execution: the start, then one entry a step.
@@ -38,6 +41,8 @@ pub struct Replay {
     pub drift: Vec<(u32, u8)>,
     /// The failure, if an oracle failed.
     pub failure: Option<Failure>,
+    /// What became of the recovery, where the schedule ends in one.
+    pub recovery: Option<Recovered>,
 }
 
 impl Replay {
@@ -46,9 +51,9 @@ impl Replay {
         self.failure.as_ref().map(Fingerprint::of)
     }
 
-    /// Executed steps.
+    /// Executed steps, without those of a recovery.
     pub fn steps(&self) -> u32 {
-        self.choices.len() as u32
+        self.choices.len() as u32 - u32::from(self.recovery.is_some())
     }
 }
 
@@ -59,21 +64,28 @@ struct Recording<'a> {
     each: &'a mut dyn FnMut(u32, &Step),
 }
 
-impl Watcher for Recording<'_> {
-    fn saw(&mut self, step: u32, run: &dyn Run, report: &Report) -> bool {
-        let Some(told) = report.trace.clone() else { return false };
+impl Recording<'_> {
+    fn record(&mut self, step: u32, run: &dyn Run, report: &Report, recovery: bool) {
+        let Some(told) = report.trace.clone() else { return };
         let vocabulary = run.about().vocabulary;
         self.hash.update(vocabulary, report.choice, &told);
-        if let Some(failure) = &report.failure {
-            self.hash.line(&format!("failure {} {} {}", failure.oracle, failure.property, failure.detail));
-        }
         let choice = (step > 0).then_some(report.choice);
-        let recorded = Step { choice, pushed: report.pushed.clone(), told };
+        let recorded = Step { choice, pushed: report.pushed.clone(), told, recovery };
         (self.each)(step, &recorded);
         if self.keep {
             self.trace.steps.push(recorded);
         }
+    }
+}
+
+impl Watcher for Recording<'_> {
+    fn saw(&mut self, step: u32, run: &dyn Run, report: &Report) -> bool {
+        self.record(step, run, report, false);
         false
+    }
+
+    fn saw_recovery(&mut self, step: u32, run: &dyn Run, report: &Report) {
+        self.record(step, run, report, !matches!(report.choice, Choice::Recover { .. }));
     }
 }
 
@@ -103,6 +115,10 @@ pub fn replay(
         &mut report,
         &mut execution,
     );
+    if let Some(failure) = &execution.failure {
+        let line = format!("failure {} {} {}", failure.oracle, failure.property, failure.detail);
+        recording.hash.line(&line);
+    }
     Replay {
         trace: recording.trace,
         trace_hash: recording.hash.digest(),
@@ -110,6 +126,7 @@ pub fn replay(
         skipped: execution.skipped,
         drift: execution.drift,
         failure: execution.failure,
+        recovery: execution.recovery,
     }
 }
 

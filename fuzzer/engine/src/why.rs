@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The steps in the causal cone of step `step` of a trace, that step included, in order. Step 0 is the start.
 ///
 /// A step follows from the step before at its node, a delivery also from the step that sent the message (Lamport
-/// 1978, section "The partial ordering"), and what a session does from what it did before.
+/// 1978, section "The partial ordering"), and what a session does from what it did before. A step of a recovery also
+/// follows from the step that began it.
 pub fn causal_cone(trace: &Trace, step: usize) -> Vec<usize> {
     let causes = causes(trace);
     let mut cone = BTreeSet::new();
@@ -26,8 +27,13 @@ fn causes(trace: &Trace) -> Vec<Vec<usize>> {
     let mut sessions: BTreeMap<u8, usize> = BTreeMap::new();
     let mut links: BTreeMap<(NodeId, NodeId), Vec<usize>> = BTreeMap::new();
     let mut all = Vec::with_capacity(trace.steps.len());
+    let mut begun = None;
     for (at, step) in trace.steps.iter().enumerate() {
         let mut causes = Vec::new();
+        causes.extend(begun.filter(|_| step.recovery));
+        if let Some(Choice::Recover { .. }) = step.choice {
+            begun = Some(at);
+        }
         if let Some(choice) = step.choice {
             if let Some(slot) = choice.slot() {
                 let waiting = links.entry((slot.from, slot.to)).or_default();

@@ -9,7 +9,7 @@ use misrule_engine::{
 };
 use misrule_world::{
     Argument, BootError, Choice, ChoiceKind, Context, Control, DiskError, DiskFile, Fields, Input, Judge,
-    Operation, Report, Seen, System, Target, Vocabulary, target,
+    NO_SESSION, Operation, Report, Seen, System, Target, Vocabulary, target,
 };
 use std::fmt::Display;
 
@@ -138,7 +138,7 @@ fn every_fault_of_the_contract_is_drawn_and_met() {
 fn explore(contract: &str, puts: u32, crashes: u32) -> CrashReport {
     let target = store(contract);
     let mut run = target.open(&setup(&target, &[], &[])).unwrap();
-    let put = |argument| Choice::Request { node: 0, operation: 0, argument };
+    let put = |argument| Choice::Request { node: 0, operation: 0, argument, session: NO_SESSION };
     let workload: Vec<Choice> = (1..=puts).map(put).collect();
     crash_states(&mut *run, 1, &workload, CrashOptions { crashes, ..CrashOptions::default() }, &mut |_| true)
         .unwrap()
@@ -186,7 +186,7 @@ fn recoveries_are_crashed_too() {
 fn an_exploration_that_is_cut_short_says_so() {
     let target = store("posix-min,block=8");
     let mut run = target.open(&setup(&target, &[], &[])).unwrap();
-    let put = [Choice::Request { node: 0, operation: 0, argument: 1 }];
+    let put = [Choice::Request { node: 0, operation: 0, argument: 1, session: NO_SESSION }];
     let mut explore = |options, go_on: bool| {
         crash_states(&mut *run, 1, &put, options, &mut |_| go_on).unwrap().counts.complete
     };

@@ -73,9 +73,9 @@ fn head(finding: &Finding, out: &mut String) {
     );
     let settings: Vec<String> = finding.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
     let small = format!(
-        "from {} to {} steps in {} executions{}",
+        "from {} to {} in {} executions{}",
         finding.steps_found,
-        finding.steps.last().map_or(0, |step| step.number),
+        finding.size(),
         finding.executions_minimise,
         if finding.minimal { "" } else { ", not minimal: the budget ran out" }
     );
@@ -116,7 +116,7 @@ fn table(steps: &[Step], violates: Option<usize>, out: &mut String) {
             out,
             "<tr id=\"s{0}\"{class}><td>{0}</td><td>{node}</td><td>{1}{2}",
             step.number,
-            escape(&step.choice),
+            escape(&step.shown_choice()),
             if bad { " <b>&#9664; violates</b>" } else { "" }
         );
         if !step.effects.is_empty() || !step.log.is_empty() {

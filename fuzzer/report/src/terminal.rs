@@ -76,8 +76,9 @@ pub fn finding(finding: &Finding, style: Style) -> String {
     let minimal = if finding.minimal { "" } else { ", not minimal: the budget ran out" };
     let _ = writeln!(
         out,
-        "\nminimized  from {} to {last} steps in {} executions{minimal}; replayed {} of {} times",
+        "\nminimized  from {} to {} in {} executions{minimal}; replayed {} of {} times",
         grouped(finding.steps_found as u64),
+        finding.size(),
         grouped(finding.executions_minimise),
         finding.replayed.0,
         finding.replayed.1
@@ -92,7 +93,7 @@ pub fn finding(finding: &Finding, style: Style) -> String {
 /// A trace as a table: number, node, choice, and what the step changed.
 pub fn steps(steps: &[Step], violates: Option<usize>, detail: Detail, style: Style) -> String {
     let mut out = String::new();
-    let widest = steps.iter().map(|step| step.choice.chars().count()).max().unwrap_or(0);
+    let widest = steps.iter().map(|step| step.shown_choice().chars().count()).max().unwrap_or(0);
     let largest = steps.last().map_or(0, |step| step.number);
     let table = Table {
         width: widest.min(CHOICE_WIDTH_MAX),
@@ -158,7 +159,7 @@ impl Table {
         let number = format!("{:>width$}", step.number, width = self.number_width);
         let node = step.node.map_or_else(|| "-".to_owned(), |node| format!("n{}", u32::from(node) + 1));
         let left = format!(" {mark} {}  {node:<3} ", self.style.paint(DIM, &number));
-        let choice = format!("{:<width$}", step.choice, width = self.width);
+        let choice = format!("{:<width$}", step.shown_choice(), width = self.width);
         out.push_str(&left);
         out.push_str(&choice);
         let margin = self.number_width + 9;

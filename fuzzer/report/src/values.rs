@@ -68,6 +68,28 @@ pub struct Step {
     pub pushed: Vec<(u8, u8)>,
     /// The message that the choice was about.
     pub taken: Option<Taken>,
+    /// Whether it is a step of a recovery: computed, no line of the schedule.
+    pub recovery: bool,
+}
+
+impl Step {
+    /// The choice as tables show it: a step of a recovery is marked with `~`.
+    pub fn shown_choice(&self) -> String {
+        if self.recovery { format!("~ {}", self.choice) } else { self.choice.clone() }
+    }
+}
+
+impl Finding {
+    /// How small the schedule is: its steps, and those of the recovery that ends it.
+    pub(crate) fn size(&self) -> String {
+        let last = |recovery| {
+            self.steps.iter().rfind(|step| step.recovery == recovery).map_or(0, |step| step.number)
+        };
+        match (last(false), last(true)) {
+            (steps, 0) => format!("{steps} steps"),
+            (steps, end) => format!("{steps} steps, then {} of recovery,", end - steps),
+        }
+    }
 }
 
 /// A message that a choice was about.

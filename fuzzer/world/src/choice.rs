@@ -128,6 +128,13 @@ pub enum Choice {
         /// The session, counted from 0. It must wait.
         session: u8,
     },
+    /// Comes last: faults stop, and a core of nodes has to make progress. Links inside it heal, nodes of it that are
+    /// down restart, all others are frozen. What follows is computed, by fair delivery, and so is not in the
+    /// schedule. A world does not step it: see [`Run::recover`](crate::Run::recover).
+    Recover {
+        /// Bit set of the nodes that come back; bit 0 is the first node.
+        core: u32,
+    },
 }
 
 const _: () = assert!(size_of::<Choice>() == 8, "a choice stays small");
@@ -164,11 +171,13 @@ pub enum ChoiceKind {
     Retry,
     /// [`Choice::Abandon`]
     Abandon,
+    /// [`Choice::Recover`]
+    Recover,
 }
 
 impl ChoiceKind {
     /// How many kinds there are.
-    pub const COUNT: usize = 14;
+    pub const COUNT: usize = 15;
 
     /// All kinds, in the order of their numbers, with the words of the schedule text.
     pub const ALL: [(Self, &'static str); Self::COUNT] = [
@@ -186,6 +195,7 @@ impl ChoiceKind {
         (Self::Disk, "disk"),
         (Self::Retry, "retry"),
         (Self::Abandon, "abandon"),
+        (Self::Recover, "recover"),
     ];
 
     /// The word of the schedule text.
@@ -220,6 +230,7 @@ impl Choice {
             Self::Disk { .. } => ChoiceKind::Disk,
             Self::Retry { .. } => ChoiceKind::Retry,
             Self::Abandon { .. } => ChoiceKind::Abandon,
+            Self::Recover { .. } => ChoiceKind::Recover,
         }
     }
 

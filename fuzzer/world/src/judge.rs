@@ -4,6 +4,7 @@ use crate::choice::Choice;
 use crate::clients::ClientEvent;
 use crate::disk::DiskOperation;
 use crate::links::Links;
+use crate::recovery::Recovers;
 use crate::report::{Report, Watch};
 use crate::system::{Input, System};
 use misrule_models::{NodeId, Outcomes};
@@ -49,6 +50,11 @@ pub trait Judge<S: System>: 'static {
 
     /// After each step: puts keys and the first failure into `report`.
     fn after(&mut self, seen: &Seen<'_, S>, report: &mut Report);
+
+    /// What is promised once faults have stopped; `None` where nothing is, and then no execution ends in a recovery.
+    fn recovers(&self) -> Option<&dyn Recovers<S>> {
+        None
+    }
 
     /// Whether keys are made of [`Seen::input`]; the world then keeps a copy of each input where keys are
     /// watched. The model's input is always kept.

@@ -5,7 +5,8 @@ use crate::clients::CallCounts;
 use crate::disk::CrashStates;
 use crate::judge::Tally;
 use crate::menu::Menu;
-use crate::report::{Report, Watch};
+use crate::recovery::{Recovery, Standing};
+use crate::report::{Effect, Failure, Report, Watch};
 use crate::vocabulary::Vocabulary;
 use misrule_models::NodeId;
 
@@ -25,6 +26,37 @@ pub trait Run {
     /// its last crash could have left. At most `limit` sets of units are gone through.
     fn crash_states(&self, _node: NodeId, _limit: usize) -> CrashStates {
         CrashStates::default()
+    }
+
+    /// What the target promises once faults have stopped, if it promises anything.
+    fn recovery(&self) -> Option<Recovery> {
+        None
+    }
+
+    /// Begins a recovery: links inside `core`, a bit set of nodes, heal, all others are cut, and what choices have
+    /// decided about next calls of nodes is forgotten. Until `reset`, choices are for the core only, and what is
+    /// counted of faults stays as it is.
+    fn recover(&mut self, _core: u32, report: &mut Report) {
+        report.effect = Effect::Skipped("the target promises nothing");
+    }
+
+    /// How the recovery stands.
+    ///
+    /// # Errors
+    /// The failure that stands for a panic of the judge.
+    fn standing(&self) -> Result<Standing, Failure> {
+        Ok(Standing::default())
+    }
+
+    /// What a stalled recovery waits for, on one line for people.
+    fn stall(&self) -> String {
+        String::new()
+    }
+
+    /// Bit set of the timers that nodes have set since the last call of this, those that were set already
+    /// included.
+    fn take_armed(&mut self) -> u32 {
+        0
     }
 
     /// Names and counts; for text and summaries.

@@ -79,6 +79,8 @@ pub struct Context<M> {
     pub(crate) timers: u32,
     pub(crate) locals: u32,
     pub(crate) answers: Vec<(Call, Answer)>,
+    /// Timers set since somebody looked, whether they were set before or not.
+    pub(crate) armed: u32,
     pub(crate) draws: Draws,
     /// Whether a choice stops the node in the middle of this call.
     pub(crate) has_crash_point: bool,
@@ -143,9 +145,11 @@ impl<M> Context<M> {
     /// An address that no node has.
     pub const NOBODY: NodeId = NodeId::MAX;
 
-    /// Sets a timer; it stays set until it fires, is cancelled, or the node stops.
+    /// Sets a timer; it stays set until it fires, is cancelled, or the node stops. To set one that is set already
+    /// changes nothing, unless a [recovery policy](crate::Recovery::restarting) says that its time begins anew.
     pub fn set_timer(&mut self, timer: u8) {
         self.timers |= 1 << timer;
+        self.armed |= 1 << timer;
     }
 
     /// Cancels a timer.

@@ -6,6 +6,7 @@ mod disks;
 mod failures;
 mod finish;
 mod messages;
+mod recover;
 
 use crate::choice::{Choice, ChoiceKind};
 use crate::clients::{Clients, SESSIONS_MAX};
@@ -17,13 +18,15 @@ use crate::log;
 use crate::menu::Menu;
 use crate::panics::{self, Guarded, guard};
 use crate::probe::{self, Section};
-use crate::report::{Effect, Report, Watch};
+use crate::recovery::{Recovery, Standing};
+use crate::report::{Effect, Failure, Report, Watch};
 use crate::run::{About, FaultCount, Run};
 use crate::system::{Context, Draws, Input, System};
 use crate::trace::Recorder;
 use crate::vocabulary::Vocabulary;
 use failures::failure;
 use misrule_models::NodeId;
+use recover::Ongoing;
 
 /// One system with its judge, simulated. It does nothing by itself.
 pub struct World<S: System, J> {
@@ -48,6 +51,8 @@ pub struct World<S: System, J> {
     cut_counted: Vec<bool>,
     overflow: u64,
     recorder: Recorder,
+    /// The recovery that ends the execution.
+    recovery: Option<Box<Ongoing>>,
     /// Whether the parts of this execution's steps are timed.
     timed: bool,
 }
@@ -83,6 +88,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 timers: 0,
                 locals: 0,
                 answers: Vec::new(),
+                armed: 0,
                 draws,
                 has_crash_point: false,
             },
@@ -97,6 +103,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             cut_counted: vec![false; nodes * nodes],
             overflow: 0,
             recorder: Recorder::default(),
+            recovery: None,
             timed: false,
             system,
             judge,
@@ -225,6 +232,8 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 self.cx.draws.fixed[at] = Some(value);
                 Ok(None)
             }
+            // Refused above.
+            Choice::Recover { .. } => Ok(None),
         }
     }
 
@@ -256,6 +265,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
 impl<S: System, J: Judge<S>> Run for World<S, J> {
     fn reset(&mut self, seed: u64, watch: Watch, report: &mut Report) {
         self.watch = watch;
+        if let Some(recovery) = self.recovery.take() {
+            (self.faults, self.overflow) = (recovery.faults, recovery.overflow);
+        }
         self.timed = probe::is_on();
         let timed = self.timed;
         self.begin_step(report);
@@ -319,12 +331,36 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
         disk.map(|disk| disk.crash_states(limit)).unwrap_or_default()
     }
 
+    fn recovery(&self) -> Option<Recovery> {
+        self.judge.recovers().map(|recovers| recovers.policy())
+    }
+
+    fn recover(&mut self, core: u32, report: &mut Report) {
+        self.begin_recovery(core, report);
+    }
+
+    fn standing(&self) -> Result<Standing, Failure> {
+        self.recovery_standing()
+    }
+
+    fn stall(&self) -> String {
+        self.stall_text()
+    }
+
+    fn take_armed(&mut self) -> u32 {
+        std::mem::take(&mut self.cx.armed)
+    }
+
     fn about(&self) -> About<'_> {
+        let (faults, overflow) = self
+            .recovery
+            .as_ref()
+            .map_or((self.faults, self.overflow), |begun| (begun.faults, begun.overflow));
         About {
             vocabulary: &self.vocabulary,
             tally: self.judge.tally(),
-            faults: self.faults,
-            overflow: self.overflow,
+            faults,
+            overflow,
             calls: self.clients.counts,
         }
     }

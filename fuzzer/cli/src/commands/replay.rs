@@ -1,14 +1,16 @@
 //! `replay`: executes schedules and says whether they behave as their headers expect.
 
 use super::{word, write_json};
-use crate::exit::{DIVERGED, Error, FOUND, OK};
+use crate::exit::{DIVERGED, Error, FOUND, OK, UNKNOWN};
 use crate::findings::log_lines;
 use crate::schedules::{self, Judged, Loaded};
 use crate::session::Session;
 use crate::shown;
 use clap::Args;
+use misrule_engine::Recovered;
 use misrule_report::Step;
 use misrule_report::terminal::{self, Detail};
+use misrule_world::Core;
 use misrule_world::text::choice_line;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -16,8 +18,9 @@ use std::path::PathBuf;
 /// Replays schedules: the same choices, the same trace
 ///
 /// The verdict is `fail` (a finding is shown, exit 1), `other` (another finding than the header expects, exit
-/// 1), `pass` (exit 0), `drift` (it passes, but choices did not fit any more, exit 3) or `diverged` (the same
-/// outcome by another trace in the same version, exit 3). Of several files, 1 wins over 3 and 3 over 0.
+/// 1), `pass` (exit 0), `drift` (it passes, but choices did not fit any more, exit 3), `diverged` (the same
+/// outcome by another trace in the same version, exit 3) or `unknown` (a recovery without progress, of a core to which
+/// none is promised, exit 2). Of several files, 1 wins over 3, 3 over 2 and 2 over 0.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "switches of the command line, each read alone")]
 #[command(after_help = "Examples:\n  misrule replay runs/omnipaxos/latest/findings/*/minimized.schedule\n  \
@@ -56,7 +59,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     let several = all.len() > 1;
     let keep = !arguments.no_trace && !arguments.json && (!several || arguments.log || arguments.full);
     let mut results = Vec::new();
-    let (mut failed, mut diverged) = (0, 0);
+    let (mut failed, mut diverged, mut unknown) = (0, 0, 0);
     for mut loaded in all {
         let stop = arguments.r#break;
         // The callback comes after each step, so the break before a step comes after the one before.
@@ -67,6 +70,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
         });
         failed += u32::from(judged.code == FOUND);
         diverged += u32::from(judged.code == DIVERGED);
+        unknown += u32::from(judged.code == UNKNOWN);
         for note in &judged.notes {
             session.warn(note)?;
         }
@@ -90,9 +94,10 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
         let files = arguments.files.len();
         writeln!(session.out, "files={files} failed={failed} diverged={diverged}")?;
     }
-    Ok(match (failed, diverged) {
-        (0, 0) => OK,
-        (0, _) => DIVERGED,
+    Ok(match (failed, diverged, unknown) {
+        (0, 0, 0) => OK,
+        (0, 0, _) => UNKNOWN,
+        (0, _, _) => DIVERGED,
         _ => FOUND,
     })
 }
@@ -159,8 +164,12 @@ fn views(steps: &[Step]) -> Vec<(String, String)> {
 fn last_line(loaded: &Loaded<'_>, judged: &Judged) -> String {
     let replay = &judged.replay;
     let fingerprint = replay.fingerprint().map_or_else(|| "none".to_owned(), |f| f.to_string());
+    let recovery = replay.recovery.map_or_else(String::new, |recovered| {
+        let Recovered { end, rounds, steps, .. } = recovered;
+        format!(" recovery={} rounds={rounds} steps_recovery={steps}", end.word())
+    });
     format!(
-        "file={} verdict={} fingerprint={fingerprint} trace_hash={} steps={} skipped={} drift={}",
+        "file={} verdict={} fingerprint={fingerprint} trace_hash={} steps={} skipped={} drift={}{recovery}",
         word(&loaded.path),
         judged.verdict,
         replay.trace_hash,
@@ -168,6 +177,12 @@ fn last_line(loaded: &Loaded<'_>, judged: &Judged) -> String {
         replay.skipped,
         replay.drift.len()
     )
+}
+
+fn recovery_json(recovered: Recovered) -> Value {
+    let core: Vec<u32> = Core(recovered.core).nodes().map(|node| u32::from(node) + 1).collect();
+    let (end, rounds, steps) = (recovered.end.word(), recovered.rounds, recovered.steps);
+    json!({ "core": core, "end": end, "rounds": rounds, "steps": steps })
 }
 
 fn as_json(loaded: &Loaded<'_>, judged: &Judged) -> Value {
@@ -198,6 +213,7 @@ fn as_json(loaded: &Loaded<'_>, judged: &Judged) -> Value {
         "trace_hash": replay.trace_hash,
         "steps": replay.steps(),
         "skipped": replay.skipped,
+        "recovery": replay.recovery.map(recovery_json),
         "drift": drift,
         "notes": judged.notes,
     })

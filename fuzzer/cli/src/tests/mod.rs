@@ -5,6 +5,7 @@ mod crash_states;
 mod errors;
 mod fuzz;
 mod history;
+mod recovery;
 mod replay;
 
 use crate::session::Session;

@@ -4,8 +4,10 @@ use super::input::Candidate;
 use super::observer::RunObserver;
 use crate::archive::{Archive, Met};
 use crate::campaign::Options;
-use crate::execute::{Chooser, Misfit, Mode, Watcher, execute};
+use crate::execute::{Chooser, Misfit, Mode, Unwatched, Watcher, execute};
 use crate::guidance::Guidance;
+use crate::recover::recover;
+use crate::sample::Sampler;
 use crate::split::Laps;
 use libafl::executors::{Executor, ExitKind, HasObservers};
 use libafl::state::HasExecutions;
@@ -29,6 +31,7 @@ pub(crate) struct Settings {
     pub(crate) steps_max: u32,
     /// Whether there are lenses at all.
     pub(crate) keys: bool,
+    pub(crate) recovery: crate::RecoveryWhen,
 }
 
 impl Settings {
@@ -43,6 +46,7 @@ impl Settings {
             model_guides: setup.lenses.iter().any(|lens| lens.ends_with("@model")),
             steps_max: options.steps_max,
             keys: lenses > 0,
+            recovery: options.recovery,
         };
         (settings, lenses)
     }
@@ -56,6 +60,7 @@ pub(crate) struct WorldExecutor<OT> {
     handle: Handle<RunObserver>,
     report: Report,
     choices: Vec<Choice>,
+    sampler: Sampler,
     /// What the calls take that LibAFL makes, where it is asked for.
     pub(crate) laps: Laps,
 }
@@ -69,7 +74,8 @@ impl<OT> WorldExecutor<OT> {
         handle: Handle<RunObserver>,
     ) -> Self {
         let (report, choices, laps) = (Report::default(), Vec::new(), Laps::default());
-        Self { run, guidance, settings, observers, handle, report, choices, laps }
+        let sampler = Sampler::new(settings.recovery, &*run, settings.seed);
+        Self { run, guidance, settings, observers, handle, report, choices, sampler, laps }
     }
 
     fn watch(&self, execution: u64) -> Watch {
@@ -179,8 +185,15 @@ impl<OT: MatchName, EM, S: HasExecutions + HasMetadata, Z> Executor<EM, Candidat
             &mut self.report,
             &mut observed.execution,
         );
-        self.laps.executing += self.laps.now() - prepared;
         observed.new_cells = meeting.new_cells;
+        if input.tail.is_some() {
+            let execution = &mut observed.execution;
+            if let Some(core) = self.sampler.draw(execution) {
+                recover(&mut *self.run, core, &mut Unwatched, &mut self.report, execution);
+                self.sampler.charge(execution);
+            }
+        }
+        self.laps.executing += self.laps.now() - prepared;
         Ok(if observed.execution.failure.is_some() { ExitKind::Crash } else { ExitKind::Ok })
     }
 }

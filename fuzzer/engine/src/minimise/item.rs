@@ -4,8 +4,10 @@
 //! tried, a message is named by the item that sent it, so that a candidate is a true subsequence of what it
 //! was made from.
 
+use crate::execute::{Execution, Unwatched};
+use crate::recover::recover;
 use misrule_world::{
-    Choice, ChoiceKind, Effect, LinkOrder, Menu, NO_SESSION, NodeId, Report, Run, Slot, Watch,
+    Choice, ChoiceKind, Core, Effect, LinkOrder, Menu, NO_SESSION, NodeId, Report, Run, Slot, Watch,
 };
 use std::collections::BTreeSet;
 
@@ -40,6 +42,10 @@ pub(super) struct ItemRun {
     waiting: Vec<Vec<Name>>,
     nodes: usize,
     report: Report,
+    /// For what a recovery shows.
+    execution: Execution,
+    /// Steps of the recovery that ended the last execution.
+    pub(super) recovering: u32,
     /// What was executed; ids are those of the items given.
     pub(super) executed: Vec<Item>,
 }
@@ -51,6 +57,8 @@ impl ItemRun {
             waiting: vec![Vec::new(); nodes * nodes],
             nodes,
             report: Report::default(),
+            execution: Execution::default(),
+            recovering: 0,
             executed: Vec::new(),
         }
     }
@@ -68,9 +76,13 @@ impl ItemRun {
             link.clear();
         }
         self.executed.clear();
+        self.recovering = 0;
         run.reset(seed, watch, &mut self.report);
         self.note_pushed(START);
         for item in items {
+            if let Choice::Recover { core } = item.choice {
+                return self.recover(run, core);
+            }
             loop {
                 if self.report.failure.is_some() {
                     return self.report.failure.take();
@@ -111,6 +123,20 @@ impl ItemRun {
             }
         }
         None
+    }
+
+    /// Ends the execution with a recovery, unless it has failed, and returns the failure.
+    pub(super) fn recover(&mut self, run: &mut dyn Run, core: u32) -> Option<misrule_world::Failure> {
+        if self.report.failure.is_some() {
+            return self.report.failure.take();
+        }
+        let execution = &mut self.execution;
+        execution.clear();
+        recover(run, core, &mut Unwatched, &mut self.report, execution);
+        self.recovering = execution.recovery.map_or(0, |recovered| recovered.steps);
+        let id = self.executed.last().map_or(0, |item| item.id + 1);
+        self.executed.push(Item { id, choice: Choice::Recover { core }, source: None });
+        execution.failure.take()
     }
 
     /// Enters the step that the report tells of.
@@ -188,7 +214,7 @@ pub(super) fn unnamed(choices: &[Choice]) -> Vec<Item> {
 
 /// Positions of the items in the causal past of the last item and of the last item at `also`. Faults of links have
 /// no place in that order and are all kept; so is what sessions do, since what one of them sees may be wrong
-/// because of what another one has seen.
+/// because of what another one has seen. A recovery follows from the last items at all nodes of its core.
 pub(super) fn cone(items: &[Item], also: Option<NodeId>) -> BTreeSet<usize> {
     let mut before = vec![None; items.len()];
     let mut last = [None; 256];
@@ -199,6 +225,9 @@ pub(super) fn cone(items: &[Item], also: Option<NodeId>) -> BTreeSet<usize> {
     }
     let mut open: Vec<usize> = items.len().checked_sub(1).into_iter().collect();
     open.extend(also.and_then(|node| last[usize::from(node)]));
+    if let Some(Choice::Recover { core }) = items.last().map(|item| item.choice) {
+        open.extend(Core(core).nodes().filter_map(|node| last[usize::from(node)]));
+    }
     let stays = |item: &Item| match item.choice {
         Choice::Request { session, .. } => session != NO_SESSION,
         Choice::Retry { .. } | Choice::Abandon { .. } => true,
@@ -240,6 +269,7 @@ fn node(choice: Choice) -> Option<NodeId> {
         | Choice::Duplicate(_)
         | Choice::Cut { .. }
         | Choice::Heal { .. }
-        | Choice::Abandon { .. } => None,
+        | Choice::Abandon { .. }
+        | Choice::Recover { .. } => None,
     }
 }

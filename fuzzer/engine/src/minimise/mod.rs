@@ -131,8 +131,13 @@ impl Search<'_> {
     fn fails(&mut self, items: &[Item], substitute: Substitute) -> bool {
         let failure = self.items.execute(self.run, self.seed, self.watch, items, substitute);
         self.executions += 1;
-        self.steps += self.items.executed.len() as u64 + 1;
+        self.spend();
         failure.is_some_and(|failure| Fingerprint::of(&failure) == self.fingerprint)
+    }
+
+    /// Counts the steps of the last execution of items.
+    fn spend(&mut self) {
+        self.steps += self.items.executed.len() as u64 + u64::from(self.items.recovering) + 1;
     }
 
     /// Executes a candidate, with two ways to make up for messages that are gone, and keeps what was
@@ -268,9 +273,13 @@ impl Search<'_> {
                 continue;
             }
             drawer.reset(self.run.menu());
-            let failure = self.items.walk(self.run, room, |menu| drawer.pick(menu, &mut rng));
+            let mut failure = self.items.walk(self.run, room, |menu| drawer.pick(menu, &mut rng));
+            if let (None, Some(Item { choice: Choice::Recover { core }, .. })) = (&failure, self.best.last())
+            {
+                failure = self.items.recover(self.run, *core);
+            }
             self.executions += 1;
-            self.steps += self.items.executed.len() as u64 + 1;
+            self.spend();
             if failure.is_some_and(|failure| Fingerprint::of(&failure) == self.fingerprint) {
                 let before = std::mem::replace(&mut self.best, self.items.renumbered());
                 self.reduce();
@@ -298,7 +307,8 @@ impl Search<'_> {
                 candidate.remove(at);
                 execute_explicit(self.run, mode, &candidate, &mut execution);
                 self.executions += 1;
-                self.steps += u64::from(execution.steps()) + 1;
+                let recovering = execution.recovery.map_or(0, |recovered| recovered.steps);
+                self.steps += u64::from(execution.steps()) + u64::from(recovering) + 1;
                 if execution.fingerprint() == Some(self.fingerprint) && execution.choices.len() < best.len() {
                     best.clone_from(&execution.choices);
                 }
@@ -312,7 +322,8 @@ impl Search<'_> {
     }
 
     /// Makes single choices simpler: smaller arguments, crashes that lose everything, the first message of a
-    /// kind instead of a later one, a plain delivery instead of a loss or a duplicate, fewer sessions.
+    /// kind instead of a later one, a plain delivery instead of a loss or a duplicate, fewer sessions, a recovery of
+    /// all nodes.
     fn simplify(&mut self) {
         let renamed = renamed(&self.best, self.run.menu());
         self.attempt(&renamed, not_longer_and_other);
@@ -352,6 +363,7 @@ fn group(choice: Choice) -> (ChoiceKind, NodeId, u8) {
         Choice::Disk { node, outcome, .. } => (kind, node, outcome as u8),
         Choice::Cut { from, to } | Choice::Heal { from, to } => (kind, from, to),
         Choice::Draw { node, name, .. } => (kind, node, name),
+        Choice::Recover { .. } => (kind, 0, 0),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::EngineError;
 use crate::campaign::{Campaign, Observer, Options, Progress, campaign};
 use crate::finding::Finding;
 use crate::minimise::Budget;
+use crate::sample::RecoveryWhen;
 use misrule_world::probe::{Clock, Section};
 use misrule_world::{Setup, Target};
 use passes::{Pass, replayed};
@@ -26,7 +27,8 @@ use std::time::Duration;
 /// What to split.
 #[derive(Clone, Debug)]
 pub struct SplitOptions {
-    /// What the campaign does. Budgets other than `stop_after_steps` are ignored; findings are not minimised.
+    /// What the campaign does. Budgets other than `stop_after_steps` are ignored; findings are not minimised,
+    /// and no execution ends in a recovery.
     pub campaign: Options,
     /// How often everything is measured.
     pub rounds: u32,
@@ -85,6 +87,7 @@ pub fn split(
         stop_after_steps: Some(steps),
         stop_after_time: None,
         stop_after_findings: 0,
+        recovery: RecoveryWhen::Never,
         minimise: Budget { stop_after_steps: 0, stop_after_executions: 0 },
         ..options.campaign.clone()
     };

@@ -37,7 +37,8 @@ pub(crate) struct Struck {
 }
 
 impl Faults {
-    pub(super) fn clear(&mut self) {
+    /// Forgets what waits for the next call.
+    pub(crate) fn clear(&mut self) {
         self.outcomes.clear();
         self.point = None;
         (self.armed, self.crashed) = (false, false);

@@ -24,6 +24,11 @@ impl Log {
         self.dropped = None;
     }
 
+    /// How long the log is, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub(super) fn append(&mut self, record: &[u8], number: u64) {
         self.bytes.extend_from_slice(record);
         self.ends.push((self.bytes.len(), number));

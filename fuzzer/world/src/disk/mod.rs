@@ -311,6 +311,11 @@ impl Disk {
         &mut self.faults
     }
 
+    /// How much is on the disk, in bytes: records, files, and what of former content a crash could bring back.
+    pub(crate) fn bytes(&self) -> usize {
+        self.log.bytes() + self.files.bytes()
+    }
+
     /// Units that a crash now may lose.
     pub(crate) fn pending(&self) -> usize {
         self.log.pending() + self.files.units

@@ -7,6 +7,7 @@ use crate::choice::{Choice, ChoiceKind, Slot};
 use crate::clients::NO_SESSION;
 use crate::disk::DiskOutcome;
 use crate::keep::Keep;
+use crate::recovery::CORE_NODES_MAX;
 use crate::schedule::{Comment, CommentPlace, FaultProfile, Header, ScheduleFile, Tail};
 use crate::vocabulary::{Argument, Keyed, KeyedValues, Vocabulary};
 use misrule_models::NodeId;
@@ -39,7 +40,10 @@ pub fn parse_body(
     for line in lines {
         match line.content() {
             Content::Comment(text) => keep_comment(&mut file, CommentPlace::OwnLine, text),
-            Content::Words(words) if file.schedule.tail.is_some() => {
+            Content::Words(words) if matches!(file.schedule.choices.last(), Some(Choice::Recover { .. })) => {
+                return Err(first(words)?.error("the end of the file, since a recovery comes last"));
+            }
+            Content::Words(words) if file.schedule.tail.is_some() && first(words)?.text != "recover" => {
                 return Err(first(words)?.error("the end of the file, since the tail comes last"));
             }
             Content::Words(_) if file.schedule.choices.len() >= limits.choices => {
@@ -164,6 +168,7 @@ impl<'a> Reader<'_, 'a> {
             ChoiceKind::Disk => self.disk()?,
             ChoiceKind::Retry => Choice::Retry { node: self.node()?, session: self.session()? },
             ChoiceKind::Abandon => Choice::Abandon { session: self.session()? },
+            ChoiceKind::Recover => self.recover()?,
         })
     }
 
@@ -307,6 +312,23 @@ impl<'a> Reader<'_, 'a> {
         })?;
         let at = self.at(1, "a position among disk operations")?.unwrap_or(1);
         Ok(Choice::Disk { node, outcome, at })
+    }
+
+    /// `1,2,3`
+    fn recover(&mut self) -> Result<Choice, ParseError> {
+        let max = self.vocabulary.nodes.min(CORE_NODES_MAX);
+        let mut rest = Some(self.words.need(&format!("nodes from 1 to {max} like `1,2`"))?);
+        let mut core = 0;
+        while let Some(left) = rest {
+            let (part, after) = left.split_once(",").map_or((left, None), |(part, rest)| (part, Some(rest)));
+            let bit = 1_u32 << (part.number(1, u64::from(max), "a node")? - 1);
+            if core & bit != 0 {
+                return Err(part.error("each node once"));
+            }
+            core |= bit;
+            rest = after;
+        }
+        Ok(Choice::Recover { core })
     }
 
     /// `at=3`, if anything follows.

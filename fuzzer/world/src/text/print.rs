@@ -4,6 +4,7 @@ use super::FORMAT;
 use crate::choice::{Choice, Slot};
 use crate::clients::NO_SESSION;
 use crate::keep::Keep;
+use crate::recovery::Core;
 use crate::schedule::{Comment, CommentPlace, Expectation, Header, ScheduleFile, Tail};
 use crate::vocabulary::{Argument, Keyed, KeyedValues, Vocabulary};
 use misrule_models::NodeId;
@@ -21,8 +22,13 @@ pub fn print(file: &ScheduleFile, vocabulary: &Vocabulary) -> String {
     comments.sort_by_key(|comment| (comment.after, comment.place));
     let mut comments = comments.into_iter().peekable();
 
-    let choices = file.schedule.choices.iter().map(|choice| choice_line(vocabulary, *choice));
-    let mut lines = choices.chain(file.schedule.tail.map(tail_line)).enumerate().peekable();
+    let choices = &file.schedule.choices;
+    let is_recovery = |choice: &Choice| matches!(choice, Choice::Recover { .. });
+    let explicit = choices.len() - usize::from(choices.last().is_some_and(is_recovery));
+    let line = |choice: &Choice| choice_line(vocabulary, *choice);
+    // A recovery comes last, behind the tail too.
+    let lines = choices[..explicit].iter().map(line).chain(file.schedule.tail.map(tail_line));
+    let mut lines = lines.chain(choices[explicit..].iter().map(line)).enumerate().peekable();
     if lines.peek().is_some() || comments.peek().is_some() {
         out.push('\n');
     }
@@ -135,6 +141,7 @@ pub fn choice_line(vocabulary: &Vocabulary, choice: Choice) -> String {
             format!("{word} {} {}{at}", number(node), outcome.word())
         }
         Choice::Restart { node } => format!("{word} {}", number(node)),
+        Choice::Recover { core } => format!("{word} {}", Core(core)),
         Choice::Cut { from, to } | Choice::Heal { from, to } => format!("{word} {}", arrow(from, to)),
         Choice::Draw { node, name: draw, value } => {
             let unknown = format!("?{draw}");

@@ -64,6 +64,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 if value < bound { Ok(()) } else { Err("the value is beyond the draw's bound") }
             }
             Choice::Deliver(_) | Choice::Drop(_) | Choice::Duplicate(_) => Ok(()),
+            Choice::Recover { .. } => Err("a recovery comes last"),
         }
     }
 }

@@ -70,6 +70,9 @@ pub(super) struct Arguments {
     /// When the model's state is compared with the implementation's
     #[arg(long, value_name = "WHEN", default_value = "sampled", value_parser = ["always", "sampled", "off"])]
     conformance: String,
+    /// When executions end in a recovery: faults stop, and the nodes that the target needs must make progress
+    #[arg(long, value_name = "WHEN", default_value = "sampled", value_parser = ["never", "sampled", "always"])]
+    recovery: String,
     /// Exit with 2 when, in a million steps, a `sometimes` property was never seen or a fault never had an effect
     #[arg(long)]
     strict: bool,

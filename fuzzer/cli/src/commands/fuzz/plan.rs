@@ -53,6 +53,7 @@ impl<'a> Plan<'a> {
                 "off" => Conformance::Off,
                 _ => Conformance::Sampled,
             },
+            recovery: resolve::recovery(&arguments.recovery),
             ..Options::default()
         };
         let setup = Setup { settings, contract, lenses };
@@ -66,6 +67,11 @@ impl<'a> Plan<'a> {
             Conformance::Sampled => "sampled",
             Conformance::Off => "off",
         }
+    }
+
+    /// When executions end in a recovery.
+    pub(super) fn recovery(&self) -> &'static str {
+        self.options.recovery.word()
     }
 
     /// The settings as a JSON object.
@@ -105,6 +111,7 @@ impl<'a> Plan<'a> {
             ("guidance", self.options.guidance.clone()),
             ("lens", or_none(self.setup.lenses.join(","))),
             ("conformance", self.conformance().to_owned()),
+            ("recovery", self.recovery().to_owned()),
             ("steps_max", self.options.steps_max.to_string()),
             ("stop_after", self.budget()),
             ("corpus", format!("{corpus} schedules")),
@@ -141,6 +148,7 @@ impl<'a> Plan<'a> {
             "faults": options.faults.name(),
             "settings": self.settings(),
             "conformance": self.conformance(),
+            "recovery": self.recovery(),
             "strict": self.strict,
             "stop_after_executions": options.stop_after_executions,
             "stop_after_steps": options.stop_after_steps,

@@ -118,6 +118,13 @@ impl Done<'_> {
             "keys_beyond": summary.keys_beyond,
             "kept": summary.kept,
             "overflow": summary.overflow,
+            "recovery": json!({
+                "when": plan.recovery(),
+                "executions": summary.recovery.executions,
+                "steps": summary.recovery.steps,
+                "progressed": summary.recovery.progressed,
+                "stalled": summary.recovery.stalled,
+            }),
             "events": events,
             "faults": faults,
             "sometimes": sometimes,
@@ -180,6 +187,17 @@ impl Done<'_> {
         let faults: Vec<String> =
             faults(summary).map(|(kind, c)| format!("{} {}/{}", kind.word(), c.applied, c.drawn)).collect();
         let _ = writeln!(out, "faults     {} (applied/drawn)", faults.join(", "));
+        let recovery = summary.recovery;
+        if recovery.executions > 0 {
+            let _ = writeln!(
+                out,
+                "recovery   {} executions ended in one: {} progressed, {} stalled; {} steps besides",
+                grouped(recovery.executions),
+                grouped(recovery.progressed),
+                grouped(recovery.stalled),
+                grouped(recovery.steps)
+            );
+        }
         for finding in &self.outcome.findings {
             let known = if finding.known { ", known" } else { "" };
             let _ = writeln!(

@@ -5,6 +5,7 @@ use crate::choice::{Choice, ChoiceKind, Slot};
 use crate::clients::{NO_SESSION, SESSIONS_MAX};
 use crate::disk::DiskOutcome;
 use crate::keep::Keep;
+use crate::recovery::whole_core;
 use crate::rng::Rng;
 use crate::schedule::{
     Comment, CommentPlace, Expectation, FaultProfile, Header, Schedule, ScheduleFile, Tail,
@@ -34,6 +35,43 @@ fn the_example_of_the_documentation_is_canonical() {
     let (example, _) = rest.split_once("```").unwrap();
     let file = parse(example, &vocabulary()).unwrap_or_else(|error| panic!("docs/formats.md: {error}"));
     assert_eq!(print(&file, &vocabulary()), example);
+}
+
+#[test]
+fn a_recovery_comes_last_also_behind_a_tail() {
+    let vocabulary = vocabulary();
+    let tail = "tail seed=7 steps=300 faults=none\n";
+    for (body, printed) in [
+        ("recover 1,3\n", "recover 1,3\n"),
+        ("recover 3,1 # both\n", "recover 1,3 # both\n"),
+        ("restart 1\nrecover 2\n# end\n", "restart 1\nrecover 2\n# end\n"),
+        (
+            &format!("restart 1\n{tail}# between\nrecover 1,2,3\n"),
+            &format!("restart 1\n{tail}# between\nrecover 1,2,3\n"),
+        ),
+    ] {
+        let file = parse(&format!("{HEADER}\n{body}"), &vocabulary).unwrap();
+        assert_eq!(print(&file, &vocabulary), format!("{HEADER}\n{printed}"));
+        assert!(matches!(file.schedule.choices.last(), Some(Choice::Recover { .. })));
+        assert_eq!(file.lines.len(), file.schedule.choices.len());
+    }
+    for (body, error) in [
+        ("recover", "9: expected nodes from 1 to 3 like `1,2`, found the end of the line"),
+        ("recover 1,4", "12: expected a node from 1 to 3, found `4`"),
+        ("recover 2,1,2", "14: expected each node once, found `2`"),
+        ("recover 1,", "12: expected a node from 1 to 3, found nothing"),
+        ("recover 1 2", "12: expected the end of the line, found `2`"),
+    ] {
+        let found = parse(&format!("{HEADER}\n {body}\n"), &vocabulary).unwrap_err();
+        assert_eq!(found.to_string(), format!("line 10, column {error}"), "{body}");
+    }
+    for after in ["restart 1", tail, "recover 1"] {
+        let found = parse(&format!("{HEADER}\nrecover 1\n{after}\n"), &vocabulary).unwrap_err();
+        assert_eq!(
+            (found.line, found.expected.as_str()),
+            (11, "the end of the file, since a recovery comes last")
+        );
+    }
 }
 
 #[test]
@@ -142,7 +180,7 @@ fn random_choice(rng: &mut Rng, vocabulary: &Vocabulary) -> Choice {
     let slot = random_slot(rng, vocabulary);
     let (from, to, node) = (slot.from, slot.to, slot.from);
     let mut pick = |count: usize| rng.below(count as u32) as u8;
-    match ChoiceKind::ALL[usize::from(pick(ChoiceKind::COUNT))].0 {
+    match ChoiceKind::ALL[usize::from(pick(ChoiceKind::Recover as usize))].0 {
         ChoiceKind::Deliver => Choice::Deliver(slot),
         ChoiceKind::Drop => Choice::Drop(slot),
         ChoiceKind::Duplicate => Choice::Duplicate(slot),
@@ -192,7 +230,14 @@ fn random_choice(rng: &mut Rng, vocabulary: &Vocabulary) -> Choice {
             let (outcome, _) = DiskOutcome::ALL[rng.below(DiskOutcome::ALL.len() as u32) as usize];
             Choice::Disk { node, outcome, at: 1 + rng.below(3) as u16 }
         }
+        ChoiceKind::Recover => random_recovery(rng, vocabulary),
     }
+}
+
+/// A recovery of a core that is not empty.
+fn random_recovery(rng: &mut Rng, vocabulary: &Vocabulary) -> Choice {
+    let core = whole_core(vocabulary.nodes) & (rng.next() as u32 | 1);
+    Choice::Recover { core }
 }
 
 fn random_comments(rng: &mut Rng, lines: usize) -> Vec<Comment> {
@@ -228,7 +273,8 @@ fn random_file(rng: &mut Rng, vocabulary: &Vocabulary) -> ScheduleFile {
         },
         trace_hash: if rng.chance(1, 2) { Some(trace) } else { None },
     };
-    let choices: Vec<_> = (0..rng.below(30)).map(|_| random_choice(rng, vocabulary)).collect();
+    let mut choices: Vec<_> = (0..rng.below(30)).map(|_| random_choice(rng, vocabulary)).collect();
+    choices.extend(rng.chance(1, 3).then(|| random_recovery(rng, vocabulary)));
     let tail = rng.chance(1, 2).then(|| Tail {
         seed: rng.next(),
         steps: rng.next() as u32,
