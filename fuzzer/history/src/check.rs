@@ -1,6 +1,7 @@
 //! Checks a history against a specification.
 
-use crate::search::{Budget, Found, Item, Linear, Search, Sequential};
+use crate::plan::{Item, Plan};
+use crate::search::{Budget, Found, Linear, Planned, Search, Sequential};
 use crate::whole::Whole;
 use crate::{History, Misfit, Specification, Value};
 use std::collections::BTreeMap;
@@ -165,6 +166,33 @@ fn items<C: Clone>(history: &History, positions: &[usize], calls: &[Option<C>]) 
     positions.iter().filter_map(one).collect()
 }
 
+/// A guess that takes more looks for each operation than this was a bad one.
+const STEPS_PER_GUESS: u64 = 100;
+
+/// Looks for an order in real time, along the specification's plan if it has one.
+fn search<S: Specification>(specification: &S, items: &[Item<S::Call>], budget: &mut Budget<'_>) -> Found {
+    let Some(plan) = specification.plan(items) else {
+        return Search::new(specification, items, Linear::new(items)).run(budget);
+    };
+    let run = |plan: Plan<'_, S::State>, budget: &mut Budget<'_>| match Planned::new(items, &plan.before)
+        .filter(|_| !plan.impossible)
+    {
+        Some(frontier) => Search::new(specification, items, frontier).with(plan.turn).run(budget),
+        None => {
+            let answered = items.iter().enumerate().filter_map(|(at, item)| Some((item.returned?, at)));
+            Found::Nothing { longest: Vec::new(), stuck: answered.min().map_or(0, |(_, at)| at) }
+        }
+    };
+    let Plan { guess, .. } = plan;
+    if let Some(guess) = guess {
+        let found = budget.within(STEPS_PER_GUESS * items.len() as u64, |budget| run(*guess, budget));
+        if let Found::Order(_) = found {
+            return found;
+        }
+    }
+    run(Plan { guess: None, ..plan }, budget)
+}
+
 fn real_time<S: Specification>(
     specification: &S,
     history: &History,
@@ -173,7 +201,7 @@ fn real_time<S: Specification>(
     budget: &mut Budget<'_>,
 ) -> Part {
     let there = |order: Vec<usize>| order.into_iter().map(|at| positions[at]).collect::<Vec<usize>>();
-    let (longest, stuck) = match Search::new(specification, items, Linear::new(items)).run(budget) {
+    let (longest, stuck) = match search(specification, items, budget) {
         Found::Order(order) => return Part::Pass(there(order)),
         Found::Unknown => return Part::Unknown,
         Found::Nothing { longest, stuck } => (longest, stuck),
@@ -232,7 +260,7 @@ fn explainable<S: Specification>(
                 Item { call: call.clone(), process: *process, invoked: *invoked, returned }
             })
             .collect();
-        match Search::new(specification, &cut, Linear::new(&cut)).run(budget) {
+        match search(specification, &cut, budget) {
             Found::Order(order) => {
                 best = order.into_iter().map(|at| within[at]).collect();
                 low = middle;

@@ -1,6 +1,6 @@
 //! What an object may answer.
 
-use crate::{Operation, Value};
+use crate::{Item, Operation, Plan, Value};
 use std::hash::Hash;
 use thiserror::Error;
 
@@ -64,6 +64,12 @@ pub trait Specification {
     /// Whether the call may lead to this state from some other one. May say yes too often, never no wrongly.
     fn may_give(&self, _call: &Self::Call, _state: &Self::State) -> bool {
         true
+    }
+
+    /// What is known of all allowed orders of one object's operations; none where that is nothing. Asked for real-time
+    /// order only.
+    fn plan<'a>(&'a self, _items: &'a [Item<Self::Call>]) -> Option<Plan<'a, Self::State>> {
+        None
     }
 
     /// Whether the call is answered alike in all states that it changes. May say no too often.

@@ -75,3 +75,99 @@ fn limits_end_in_unknown() {
     assert_eq!(checked.verdict, Verdict::Unknown);
     assert!(checked.steps <= 2048 && checked.orders.is_empty() && checked.explanation.is_none());
 }
+
+/// An answered operation of that function at or behind a place, of whose result `wanted` holds.
+fn find(history: &History, from: usize, function: &str, wanted: impl Fn(&Value) -> bool) -> usize {
+    let fits = |at: &usize| {
+        let operation = &history.operations()[*at];
+        let Outcome::Ok(result) = &operation.outcome else { return false };
+        operation.function == function && operation.argument == Value::Nil && wanted(result)
+    };
+    (from..history.operations().len()).find(fits).unwrap()
+}
+
+/// The history with other results at some places.
+fn with(history: &History, results: &[(usize, Value)]) -> History {
+    changed(history, |at, _| {
+        results.iter().find(|(place, _)| *place == at).map(|(_, result)| Outcome::Ok(result.clone()))
+    })
+}
+
+fn result(history: &History, at: usize) -> Value {
+    match &history.operations()[at].outcome {
+        Outcome::Ok(result) => result.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The history without one operation.
+fn without(history: &History, left_out: usize) -> History {
+    let text = misrule_history::print(history);
+    let operation = &history.operations()[left_out];
+    let numbers = [Some(operation.invoked), operation.returned];
+    let mut events: Vec<u64> = history.operations().iter().map(|operation| operation.invoked).collect();
+    events.extend(history.operations().iter().filter_map(|operation| operation.returned));
+    events.sort_unstable();
+    let lines = text.lines().zip(events).filter(|(_, event)| !numbers.contains(&Some(*event)));
+    misrule_history::read(&lines.map(|(line, _)| format!("{line}\n")).collect::<String>()).unwrap()
+}
+
+fn shape(abandoned: u64) -> Shape {
+    Shape { clients: 50, operations: 1_000, keys: 1, values: None, abandoned }
+}
+
+/// The steps that must suffice, for each check.
+const STEPS_MAX: u64 = 1_000_000;
+
+#[test]
+fn queues_are_decided() {
+    for seed in 0..5 {
+        for abandoned in [0, 100, 10] {
+            let real = execution(&mut Draw::new(seed), Named::Queue, &shape(abandoned));
+            assert_eq!(check("real", Named::Queue, &real, STEPS_MAX), Verdict::Pass);
+            let there = |result: &Value| *result != Value::Nil;
+            let (early, late) = (find(&real, 300, "dequeue", there), find(&real, 600, "dequeue", there));
+            let (first, second) = (result(&real, early), result(&real, late));
+            let swapped = with(&real, &[(early, second.clone()), (late, first.clone())]);
+            let twice = with(&real, &[(late, first)]);
+            let invented = with(&real, &[(late, Value::Integer(-1))]);
+            for (name, broken) in [("swapped", swapped), ("twice", twice), ("invented", invented)] {
+                assert_eq!(check(name, Named::Queue, &broken, STEPS_MAX), Verdict::Fail, "{name} {seed}");
+            }
+            if abandoned == 0 {
+                // With a dequeue of unknown outcome, that one may have taken it.
+                let lost = without(&real, early);
+                assert_eq!(check("lost", Named::Queue, &lost, STEPS_MAX), Verdict::Fail, "{seed}");
+                let nothing = with(&real, &[(early, Value::Nil)]);
+                assert_eq!(check("nothing", Named::Queue, &nothing, STEPS_MAX), Verdict::Fail, "{seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn logs_are_decided() {
+    for seed in 0..5 {
+        for abandoned in [0, 100, 10] {
+            let real = execution(&mut Draw::new(seed), Named::Log, &shape(abandoned));
+            assert_eq!(check("real", Named::Log, &real, STEPS_MAX), Verdict::Pass);
+            let long = |result: &Value| matches!(result, Value::List(list) if list.len() > 50);
+            let (early, late) = (find(&real, 300, "read", long), find(&real, 700, "read", long));
+            let Value::List(list) = result(&real, late) else { panic!("a list") };
+            let changed = |change: &dyn Fn(&mut Vec<Value>)| {
+                let mut list = list.clone();
+                change(&mut list);
+                with(&real, &[(late, list.into())])
+            };
+            for (name, broken) in [
+                ("swapped", changed(&|list| list.swap(20, 30))),
+                ("lost", changed(&|list| drop(list.remove(20)))),
+                ("twice", changed(&|list| list[30] = list[20].clone())),
+                ("invented", changed(&|list| list[30] = Value::Integer(-1))),
+                ("stale", with(&real, &[(late, result(&real, early))])),
+            ] {
+                assert_eq!(check(name, Named::Log, &broken, STEPS_MAX), Verdict::Fail, "{name} {seed}");
+            }
+        }
+    }
+}

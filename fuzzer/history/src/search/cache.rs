@@ -1,6 +1,6 @@
 //! What was tried: states by number, and pairs of placed operations and state.
 
-use super::Item;
+use crate::plan::Item;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
 use std::rc::Rc;

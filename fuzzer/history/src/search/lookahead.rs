@@ -1,8 +1,8 @@
 //! Which operations need a state that no other can bring about any more.
 
-use super::Item;
 use super::cache::{StateId, States};
 use crate::Specification;
+use crate::plan::Item;
 
 /// Comparing every call with every needed state must stay cheap; beyond this, nothing is looked for.
 const PAIRS_MAX: usize = 20_000_000;

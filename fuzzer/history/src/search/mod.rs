@@ -5,7 +5,7 @@
 //! ("Testing for linearizability", 2017), which tries no pair of placed operations and state twice, and the entry
 //! list of Porcupine (Athalye, 2017), from which operations are lifted and to which they return.
 //!
-//! Four things are added, each of which keeps the verdict:
+//! Five things are added, each of which keeps the verdict:
 //! - an answered operation that never changes the state ([`Specification::only_looks`]) is placed as soon as it can
 //!   be, without alternative: put earlier, it disturbs no other;
 //! - where all others either look for one state or overwrite whatever there is, an operation that overwrites it with
@@ -13,28 +13,23 @@
 //!   one would overwrite its state in any case;
 //! - operations without an answer need not be placed, are placed only where they change the state, and equal ones
 //!   of them in the order in which they began;
+//! - what a specification knows of all allowed orders is kept to ([`Specification::plan`]);
 //! - where an operation still to be placed needs a state that no other can bring about any more, the search turns
 //!   back at once ([`Specification::needs`]).
 
 mod cache;
 mod lookahead;
 mod order;
+mod planned;
 
 pub(crate) use order::{Linear, Sequential};
+pub(crate) use planned::Planned;
 
+use crate::plan::{Item, Turn};
 use crate::{Limits, Specification};
 use cache::{Cache, Placed, StateId, States};
 use lookahead::Lookahead;
 use order::{Frontier, Place};
-
-/// One operation to be placed.
-pub(crate) struct Item<C> {
-    pub(crate) call: C,
-    pub(crate) process: u64,
-    pub(crate) invoked: u64,
-    /// None where the operation need not be placed.
-    pub(crate) returned: Option<u64>,
-}
 
 /// How far a search may go. Shared by the searches of one check.
 pub(crate) struct Budget<'a> {
@@ -47,6 +42,16 @@ pub(crate) struct Budget<'a> {
 const STEPS_PER_LOOK: u64 = 1024;
 
 impl Budget<'_> {
+    /// Does something with at most so many more steps.
+    pub(crate) fn within<T>(&mut self, steps: u64, run: impl FnOnce(&mut Self) -> T) -> T {
+        let all = self.limits.stop_after_steps;
+        self.limits.stop_after_steps = all.min(self.steps.saturating_add(steps));
+        let result = run(self);
+        self.limits.stop_after_steps = all;
+        self.over = self.steps >= all;
+        result
+    }
+
     /// Counts one step; false when it is one too many.
     fn step(&mut self) -> bool {
         if self.over || self.steps >= self.limits.stop_after_steps {
@@ -81,9 +86,13 @@ struct Frame {
     forced: bool,
 }
 
+/// What a plan says of an item in a state.
+type Turns<'a, T> = Box<dyn Fn(usize, &T) -> Turn + 'a>;
+
 pub(crate) struct Search<'a, S: Specification, F> {
     specification: &'a S,
     items: &'a [Item<S::Call>],
+    turns: Option<Turns<'a, S::State>>,
     frontier: F,
     /// For each operation that need not be placed, an equal one that began before.
     twins: Vec<Option<usize>>,
@@ -126,6 +135,7 @@ impl<'a, S: Specification, F: Frontier> Search<'a, S, F> {
             placed: Placed::new(items),
             missing: items.iter().filter(|item| item.returned.is_some()).count(),
             items,
+            turns: None,
             frontier,
             states,
             cache: Cache::default(),
@@ -135,6 +145,11 @@ impl<'a, S: Specification, F: Frontier> Search<'a, S, F> {
             longest: Vec::new(),
             stuck: None,
         }
+    }
+
+    /// Follows a plan, too.
+    pub(crate) fn with(self, turns: Turns<'a, S::State>) -> Self {
+        Self { turns: Some(turns), ..self }
     }
 
     pub(crate) fn run(mut self, budget: &mut Budget<'_>) -> Found {
@@ -152,7 +167,7 @@ impl<'a, S: Specification, F: Frontier> Search<'a, S, F> {
                     Place::Stuck => cursor = self.back(),
                     Place::Call(item) => match self.attempt(item, budget) {
                         Tried::OutOfSteps => return Found::Unknown,
-                        Tried::Leads(state) if self.helps(item, state) => {
+                        Tried::Leads(state) if self.helps(item, state) && self.turn(item) != Turn::Never => {
                             if self.place(item, state, false) {
                                 break;
                             }
@@ -169,7 +184,12 @@ impl<'a, S: Specification, F: Frontier> Search<'a, S, F> {
     fn settle(&mut self, budget: &mut Budget<'_>) -> Option<bool> {
         let mut alive = !self.frames.is_empty() || self.lookahead.alive_at_first(self.state);
         loop {
+            let placed = self.frames.len();
             alive &= self.place_looks(budget)?;
+            if alive && self.turns.is_some() && self.frames.len() > placed {
+                // The state may be another one.
+                continue;
+            }
             let Some(item) = self.find_blind() else { return Some(alive) };
             let Tried::Leads(state) = self.attempt(item, budget) else { return None };
             alive &= self.place(item, state, true);
@@ -179,24 +199,26 @@ impl<'a, S: Specification, F: Frontier> Search<'a, S, F> {
         }
     }
 
-    /// Places every answered operation that can be placed and never changes the state.
+    /// Places every answered operation that can be placed and never changes the state, and what the plan wants.
     fn place_looks(&mut self, budget: &mut Budget<'_>) -> Option<bool> {
         let mut cursor = self.frontier.start();
         let mut alive = true;
         loop {
             match self.frontier.look(cursor) {
                 Place::Stuck => return Some(alive),
-                Place::Call(item) if self.looks[item] => match self.attempt(item, budget) {
-                    Tried::OutOfSteps => return None,
-                    Tried::Leads(state) => {
-                        alive &= self.place(item, state, true);
-                        if !F::REAL_TIME {
-                            // The client's next operation stands here now.
-                            continue;
+                Place::Call(item) if self.looks[item] || self.turn(item) == Turn::AtOnce => {
+                    match self.attempt(item, budget) {
+                        Tried::OutOfSteps => return None,
+                        Tried::Leads(state) => {
+                            alive &= self.place(item, state, true);
+                            if !F::REAL_TIME {
+                                // The client's next operation stands here now.
+                                continue;
+                            }
                         }
+                        Tried::Impossible => {}
                     }
-                    Tried::Impossible => {}
-                },
+                }
                 Place::Call(_) | Place::Nothing => {}
             }
             cursor = self.frontier.next(cursor);
@@ -224,6 +246,11 @@ impl<'a, S: Specification, F: Frontier> Search<'a, S, F> {
     /// Whether placing an operation that leads to this state may be of use.
     fn helps(&self, item: usize, state: StateId) -> bool {
         self.items[item].returned.is_some() || (state != self.state && !self.blind(item))
+    }
+
+    fn turn(&self, item: usize) -> Turn {
+        let turn = |turns: &Turns<'_, S::State>| turns(item, self.states.state(self.state));
+        self.turns.as_ref().map_or(Turn::Maybe, turn)
     }
 
     fn attempt(&mut self, item: usize, budget: &mut Budget<'_>) -> Tried {

@@ -1,6 +1,6 @@
 //! Which operations may be placed next: in real-time order, or in each client's order only.
 
-use super::Item;
+use crate::plan::Item;
 use std::collections::BTreeMap;
 
 /// What stands at a place.

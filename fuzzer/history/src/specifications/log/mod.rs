@@ -1,5 +1,8 @@
 //! A log that only grows.
 
+mod plan;
+
+use crate::plan::{Item, Plan};
 use crate::specification::{unknown_function, wrong_argument, wrong_result};
 use crate::{Misfit, Operation, Outcome, Specification, Value};
 
@@ -114,5 +117,9 @@ impl Specification for AppendLog {
             }
             LogCall::ReadAll(_) | LogCall::ReadAt(..) => false,
         }
+    }
+
+    fn plan<'a>(&'a self, items: &'a [Item<LogCall>]) -> Option<Plan<'a, Vec<Value>>> {
+        Some(plan::plan(items))
     }
 }

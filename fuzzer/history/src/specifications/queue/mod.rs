@@ -1,5 +1,8 @@
 //! A queue, first in, first out.
 
+mod plan;
+
+use crate::plan::{Item, Plan};
 use crate::specification::{unknown_function, wrong_argument};
 use crate::{Misfit, Operation, Outcome, Specification, Value};
 
@@ -75,5 +78,9 @@ impl Specification for Queue {
 
     fn answers_alike(&self, call: &QueueCall) -> bool {
         matches!(call, QueueCall::Enqueue(_))
+    }
+
+    fn plan<'a>(&'a self, items: &'a [Item<QueueCall>]) -> Option<Plan<'a, Vec<Value>>> {
+        Some(plan::plan(items))
     }
 }
