@@ -117,7 +117,7 @@ fn shape(abandoned: u64) -> Shape {
 }
 
 /// The steps that must suffice, for each check.
-const STEPS_MAX: u64 = 1_000_000;
+const STEPS_MAX: u64 = 200_000;
 
 #[test]
 fn queues_are_decided() {

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Draw, any_result, changed, execution, small};
+use common::{Draw, any_result, assert_half, cases, changed, even_history, execution, small};
 use misrule_history::specifications::{AppendLog, Cell, Named, Queue};
 use misrule_history::{
     Checked, History, Limits, Online, OnlineVerdict, Operation, Order, Outcome, Specification, Value,
@@ -82,29 +82,18 @@ fn agrees<S: Specification>(online: &mut Online<S>, named: Named, history: &Hist
     verdict == OnlineVerdict::Broken
 }
 
-/// How many histories in all; `MISRULE_CASES` sets how many of each specification.
-fn cases() -> u64 {
-    std::env::var("MISRULE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000)
-}
-
+/// 20,000 histories, half of them broken.
 fn agrees_everywhere<S: Specification>(specification: S, named: Named) {
     let mut online = Online::new(specification, 1_000_000);
     let mut broken = 0;
     for case in 0..cases() {
         let mut draw = Draw::new(2 << 40 | case << 3 | named as u64);
-        let shape = small(&mut draw);
-        let mut history = execution(&mut draw, named, &shape);
-        if case % 4 != 0 {
-            let rarely = 1 + draw.below(4);
-            let real = history.clone();
-            history = changed(&real, |at, _| {
-                draw.one_in(rarely).then(|| any_result(&mut draw, &real.operations()[at]))
-            });
-        }
+        let wrong = |history: &History| check(named, history).verdict == Verdict::Fail;
+        let history = even_history(&mut draw, named, wrong);
         broken += u64::from(agrees(&mut online, named, &history));
     }
     eprintln!("{}: {broken} of {} are broken", named.name(), cases());
-    assert!(broken * 4 > cases() && broken * 4 < cases() * 3, "{named:?}: {broken}");
+    assert_half(named, broken);
 }
 
 #[test]

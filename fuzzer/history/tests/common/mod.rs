@@ -186,7 +186,7 @@ pub(crate) fn changed(
 
 /// A result drawn from those that the function may give.
 pub(crate) fn any_result(draw: &mut Draw, operation: &Operation) -> Outcome {
-    let number = draw.below(3).cast_signed();
+    let number = draw.below(4).cast_signed();
     match (&operation.outcome, &*operation.function) {
         (_, "cas") if draw.one_in(2) => Outcome::Failed { error: None },
         (Outcome::Ok(Value::List(list)), "read") => {
@@ -213,9 +213,45 @@ pub(crate) fn any_result(draw: &mut Draw, operation: &Operation) -> Outcome {
 pub(crate) fn small(draw: &mut Draw) -> Shape {
     Shape {
         clients: 2 + draw.below(4),
-        operations: 3 + draw.below(6),
+        operations: 3 + draw.below(4),
         keys: 1 + draw.below(2),
-        values: Some(2 + draw.below(2)),
+        // Fresh ones, from 1 on, or few.
+        values: [None, Some(2), Some(3)][draw.below(3) as usize],
         abandoned: [0, 4, 2][draw.below(3) as usize],
     }
+}
+
+/// A small execution with some answers changed, or none.
+pub(crate) fn small_history(draw: &mut Draw, named: Named) -> History {
+    let shape = small(draw);
+    let real = execution(draw, named, &shape);
+    if draw.one_in(4) {
+        return real;
+    }
+    let rarely = 1 + draw.below(4);
+    changed(&real, |at, _| draw.one_in(rarely).then(|| any_result(draw, &real.operations()[at])))
+}
+
+/// A small history that is wrong as often as not: drawn until `wrong` says what a coin wants, or ten times.
+pub(crate) fn even_history(draw: &mut Draw, named: Named, wrong: impl Fn(&History) -> bool) -> History {
+    let wanted = draw.one_in(2);
+    let mut history = small_history(draw, named);
+    for _ in 0..10 {
+        if wrong(&history) == wanted {
+            break;
+        }
+        history = small_history(draw, named);
+    }
+    history
+}
+
+/// How many histories of each specification; `MISRULE_CASES` sets another number.
+pub(crate) fn cases() -> u64 {
+    std::env::var("MISRULE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000)
+}
+
+/// Half of them are wrong, nearly.
+pub(crate) fn assert_half(named: Named, wrong: u64) {
+    let share = wrong * 100 / cases();
+    assert!((45..=55).contains(&share), "{named:?}: {share} % are not linearizable");
 }
