@@ -174,14 +174,13 @@ fn search<S: Specification>(specification: &S, items: &[Item<S::Call>], budget: 
     let Some(plan) = specification.plan(items) else {
         return Search::new(specification, items, Linear::new(items)).run(budget);
     };
-    let run = |plan: Plan<'_, S::State>, budget: &mut Budget<'_>| match Planned::new(items, &plan.before)
-        .filter(|_| !plan.impossible)
-    {
-        Some(frontier) => Search::new(specification, items, frontier).with(plan.turn).run(budget),
-        None => {
-            let answered = items.iter().enumerate().filter_map(|(at, item)| Some((item.returned?, at)));
-            Found::Nothing { longest: Vec::new(), stuck: answered.min().map_or(0, |(_, at)| at) }
+    let run = |plan: Plan<'_, S::State>, budget: &mut Budget<'_>| {
+        let frontier = Planned::new(items, &plan.before).filter(|_| !plan.impossible);
+        if let Some(frontier) = frontier {
+            return Search::new(specification, items, frontier).with(plan.turn).run(budget);
         }
+        let answered = items.iter().enumerate().filter_map(|(at, item)| Some((item.returned?, at)));
+        Found::Nothing { longest: Vec::new(), stuck: answered.min().map_or(0, |(_, at)| at) }
     };
     let Plan { guess, .. } = plan;
     if let Some(guess) = guess {

@@ -76,7 +76,22 @@ pub fn rearranged(pairs: &BTreeMap<u64, u64>, from: u64) -> Option<[(u64, u64); 
     ])
 }
 
-/// Checks one snapshot of a ring with the elements `0..elements`.
+/// Checks one snapshot of a ring with the elements `0..elements`. As an oracle, on what a transaction that read all
+/// elements was told:
+///
+/// ```
+/// use misrule_history::cycle::{Broken, check_ring, rearranged, ring};
+///
+/// // Two transactions read the same ring, and both write: the second did not see the first.
+/// let read = ring(5);
+/// let mut pairs = read.clone();
+/// pairs.extend(rearranged(&read, 0).unwrap());
+/// pairs.extend(rearranged(&read, 1).unwrap());
+/// let broken = check_ring(5, pairs).unwrap_err();
+/// assert_eq!(broken.to_string(), "elements 0 and 3 are both followed by 2");
+///
+/// assert_eq!(check_ring(3, [(0, 1), (2, 0)]), Err(Broken::Missing(1)));
+/// ```
 ///
 /// # Errors
 /// The first thing that is broken.

@@ -13,7 +13,8 @@ pub enum Outcome {
     Ok(Value),
     /// It did not happen, and never will.
     Failed {
-        /// Why, where that is known. A comparison that failed for no other reason than its value has none.
+        /// Why, where that is known. A compare-and-set without a reason failed because of its comparison, which tells
+        /// something of the value; one that was refused for another reason must have one.
         error: Option<String>,
     },
     /// Nobody knows: it may have taken effect, may still do so at any later time, or never. Abandoned operations

@@ -39,7 +39,7 @@ mod whole;
 pub use check::{Checked, Explanation, Limits, Order, Verdict, check};
 pub use history::{History, Operation, OrderError, Outcome};
 pub use online::{Online, OnlineVerdict};
-pub use plan::{Item, Plan, Turn};
+pub use plan::{Item, Plan, Turn, Turns};
 pub use read::{BYTES_MAX, ReadError, column, print, read};
 pub use specification::{Misfit, Specification};
 pub use value::Value;

@@ -24,6 +24,9 @@ pub enum Turn {
     Never,
 }
 
+/// Whether an item that is possible in a state is placed there.
+pub type Turns<'a, T> = Box<dyn Fn(usize, &T) -> Turn + 'a>;
+
 /// What a specification knows of all allowed orders of the items; see
 /// [`Specification::plan`](crate::Specification::plan). Items are meant by their positions.
 pub struct Plan<'a, T> {
@@ -32,7 +35,7 @@ pub struct Plan<'a, T> {
     /// The first takes effect in every allowed order, the second never before it.
     pub before: Vec<(usize, usize)>,
     /// Whether an item that is possible in a state is placed there.
-    pub turn: Box<dyn Fn(usize, &T) -> Turn + 'a>,
+    pub turn: Turns<'a, T>,
     /// A narrower plan that is tried first. An order that it leads to is allowed; that it leads to none says nothing.
     pub guess: Option<Box<Plan<'a, T>>>,
 }

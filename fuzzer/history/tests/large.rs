@@ -20,6 +20,8 @@ fn check(name: &str, named: Named, history: &History, steps: u64) -> Verdict {
         checked.steps,
         start.elapsed()
     );
+    // Much of the history, or of its one key, can be explained.
+    assert!(checked.explanation.is_none_or(|explanation| explanation.order.len() > 20));
     checked.verdict
 }
 
@@ -109,7 +111,7 @@ fn without(history: &History, left_out: usize) -> History {
     events.extend(history.operations().iter().filter_map(|operation| operation.returned));
     events.sort_unstable();
     let lines = text.lines().zip(events).filter(|(_, event)| !numbers.contains(&Some(*event)));
-    misrule_history::read(&lines.map(|(line, _)| format!("{line}\n")).collect::<String>()).unwrap()
+    misrule_history::read(&lines.map(|(line, _)| line).collect::<Vec<_>>().join("\n")).unwrap()
 }
 
 fn shape(abandoned: u64) -> Shape {
@@ -147,7 +149,7 @@ fn queues_are_decided() {
 
 #[test]
 fn logs_are_decided() {
-    for seed in 0..5 {
+    for seed in 0..2 {
         for abandoned in [0, 100, 10] {
             let real = execution(&mut Draw::new(seed), Named::Log, &shape(abandoned));
             assert_eq!(check("real", Named::Log, &real, STEPS_MAX), Verdict::Pass);

@@ -25,7 +25,7 @@ mod planned;
 pub(crate) use order::{Linear, Sequential};
 pub(crate) use planned::Planned;
 
-use crate::plan::{Item, Turn};
+use crate::plan::{Item, Turn, Turns};
 use crate::{Limits, Specification};
 use cache::{Cache, Placed, StateId, States};
 use lookahead::Lookahead;
@@ -85,9 +85,6 @@ struct Frame {
     /// Placed without alternative.
     forced: bool,
 }
-
-/// What a plan says of an item in a state.
-type Turns<'a, T> = Box<dyn Fn(usize, &T) -> Turn + 'a>;
 
 pub(crate) struct Search<'a, S: Specification, F> {
     specification: &'a S,
@@ -261,6 +258,7 @@ impl<'a, S: Specification, F: Frontier> Search<'a, S, F> {
             return Tried::OutOfSteps;
         }
         match self.specification.step(self.states.state(self.state), &self.items[item].call) {
+            Some(_) if self.looks[item] => Tried::Leads(self.state),
             Some(next) => Tried::Leads(self.states.id(next)),
             None => Tried::Impossible,
         }

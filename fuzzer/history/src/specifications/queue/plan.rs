@@ -78,8 +78,8 @@ pub(super) fn plan(items: &[Item<QueueCall>]) -> Plan<'_, Vec<Value>> {
     let mut before = Vec::new();
     let taken = if facts.invented() { None } else { facts.must_be_taken(&known) };
     let impossible = taken.is_none() || !known.order(&mut before) || known.finds_nothing_wrongly(items);
-    let guess = taken.filter(|taken| !impossible && !(taken.is_empty() && known.stays.is_empty()));
-    let guess = guess.and_then(|taken| {
+    // Where no value stays, there is nothing to guess.
+    let guess = taken.filter(|_| !impossible && !known.stays.is_empty()).and_then(|taken| {
         let items_taken: FxHashSet<usize> = taken.iter().map(|pair| pair.enqueue.item).collect();
         let view = known.with(taken, &items_taken);
         let facts = Facts::new(items);
