@@ -12,7 +12,7 @@ use crate::draw::Drawer;
 use crate::execute::{Execution, Misfit, Mode, execute_explicit};
 use crate::fingerprint::Fingerprint;
 use item::{Item, ItemRun, Substitute, cone, unnamed};
-use misrule_world::{Choice, ChoiceKind, FaultProfile, NodeId, Rng, Run, Slot, Watch};
+use misrule_world::{Choice, ChoiceKind, FaultProfile, NodeId, Rng, Run, Slot, Watch, whole_core};
 use simpler::{renamed, simpler};
 use std::collections::BTreeSet;
 
@@ -71,6 +71,7 @@ pub fn minimise(
         return None;
     }
     search.best = search.items.renumbered();
+    search.widen_core();
     search.reduce();
     search.search_nearby();
     let minimal = search.delete_singly();
@@ -174,6 +175,15 @@ impl Search<'_> {
             if self.best.len() * 10 > before.len() * 9 {
                 grain *= GRAIN;
             }
+        }
+    }
+
+    /// Has all nodes come back in a recovery: a stall in spite of that says more than a short schedule does.
+    fn widen_core(&mut self) {
+        let mut candidate = self.best.clone();
+        if let Some(Item { choice: Choice::Recover { core }, .. }) = candidate.last_mut() {
+            *core = whole_core(self.run.menu().nodes);
+            self.attempt(&candidate, not_longer_and_other);
         }
     }
 
@@ -322,8 +332,7 @@ impl Search<'_> {
     }
 
     /// Makes single choices simpler: smaller arguments, crashes that lose everything, the first message of a
-    /// kind instead of a later one, a plain delivery instead of a loss or a duplicate, fewer sessions, a recovery of
-    /// all nodes.
+    /// kind instead of a later one, a plain delivery instead of a loss or a duplicate, fewer sessions.
     fn simplify(&mut self) {
         let renamed = renamed(&self.best, self.run.menu());
         self.attempt(&renamed, not_longer_and_other);

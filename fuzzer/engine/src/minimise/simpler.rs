@@ -1,17 +1,13 @@
 //! Simpler forms of choices.
 
 use super::item::Item;
-use misrule_world::{Argument, Choice, Keep, KeepShape, Keyed, Menu, NO_SESSION, Slot, whole_core};
+use misrule_world::{Argument, Choice, Keep, KeepShape, Keyed, Menu, NO_SESSION, Slot};
 use std::collections::BTreeSet;
 
 /// Simpler forms of the choice at `at`, simplest first; none when it is simple already.
 pub(super) fn simpler(items: &[Item], at: usize, menu: &Menu) -> Vec<Choice> {
     let choice = items[at].choice;
     match choice {
-        Choice::Recover { core } => {
-            let whole = whole_core(menu.nodes);
-            (core != whole).then_some(Choice::Recover { core: whole }).into_iter().collect()
-        }
         Choice::Request { node, operation, argument, session } => {
             let with = |argument, session| Choice::Request { node, operation, argument, session };
             let arguments = simpler_arguments(items, operation, argument, menu);

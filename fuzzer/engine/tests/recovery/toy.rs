@@ -25,7 +25,7 @@ enum Bug {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub struct View {
+pub(crate) struct View {
     term: u32,
     votes: u8,
     leads: bool,
@@ -42,14 +42,14 @@ impl Fields for View {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Message {
+pub(crate) enum Message {
     Ask(u32),
     Grant(u32),
     Refuse(u32),
     Lead(u32, u32),
 }
 
-pub struct Elects {
+pub(crate) struct Elects {
     vocabulary: Vocabulary,
     bug: Bug,
 }
@@ -156,7 +156,7 @@ impl System for Elects {
     }
 }
 
-pub struct Promises {
+pub(crate) struct Promises {
     policy: bool,
 }
 
@@ -199,7 +199,7 @@ impl Recovers<Elects> for Promises {
 }
 
 /// The target `elects`, with a setting `bug`, and `promises=no` for one without a policy.
-pub fn elects() -> Target {
+pub(crate) fn elects() -> Target {
     target("elects", |setup| {
         let bug = match setup.settings.word("bug") {
             "no-retry" => Bug::NoRetry,

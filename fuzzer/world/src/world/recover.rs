@@ -73,7 +73,8 @@ impl<S: System, J: Judge<S>> World<S, J> {
             let up = Core(ongoing.core).nodes().filter(|node| self.menu.is_up(*node));
             let stopped =
                 up.filter(|node| recovers.stopped(&now, *node)).fold(0, |set, node| set | 1 << node);
-            (recovers.progressed(&now), stopped)
+            // Of no node at all, each has made progress.
+            (ongoing.core != 0 && recovers.progressed(&now), stopped)
         });
         match judged {
             Guarded::Returned((progressed, stopped)) => {
