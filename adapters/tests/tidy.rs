@@ -260,7 +260,7 @@ fn commands_on_the_pages_exist() {
 
 #[test]
 fn the_schedule_on_the_page_about_formats_is_canonical() {
-    use misrule::world::{Argument, DrawName, Operation, Vocabulary, text};
+    use misrule::world::{Argument, DrawName, KeyedValues, Operation, Vocabulary, text};
     let page = std::fs::read_to_string(root().join("docs/formats.md")).unwrap();
     let (_, block) = page.split_once("```schedule\n").expect("an example");
     let (block, _) = block.split_once("```").unwrap();
@@ -274,8 +274,11 @@ fn the_schedule_on_the_page_about_formats_is_canonical() {
             operation("append", Argument::Fresh),
             operation("read", Argument::None),
             operation("transfer", Argument::Peer),
+            operation("put", Argument::Keyed { keys: 2, values: KeyedValues::Fresh }),
+            operation("cas", Argument::Keyed { keys: 2, values: KeyedValues::FromTo }),
         ],
         draws: vec![DrawName { name: "backoff", below: 10 }],
+        sessions: 2,
     };
     let (header, body) = text::parse_header(block).unwrap();
     let file = text::parse_body(header, body, &vocabulary).unwrap();

@@ -93,10 +93,10 @@ impl Steps {
                 }
                 Event::Action(Action::Tick { node, elected, resend, flush })
             }
-            (_, Some(Input::Request { operation: APPEND, argument })) => {
+            (_, Some(Input::Request { operation: APPEND, argument, .. })) => {
                 Event::Action(Action::Append { node, entry: *argument })
             }
-            (_, Some(Input::Request { operation: RECONNECTED, argument })) => {
+            (_, Some(Input::Request { operation: RECONNECTED, argument, .. })) => {
                 Event::Action(Action::Reconnected { node, peer: *argument as NodeId })
             }
             (_, Some(Input::Request { .. })) => Event::Ignored(TRIMMING),

@@ -204,8 +204,8 @@ impl System for Omnipaxos {
                 cx.set_timer(TICK);
             }
             // What the server refuses it hands back: the client has no answer, and nothing changed.
-            Input::Request { operation: APPEND, argument } => drop(node.paxos.append(Value(argument))),
-            Input::Request { operation: RECONNECTED, argument } => {
+            Input::Request { operation: APPEND, argument, .. } => drop(node.paxos.append(Value(argument))),
+            Input::Request { operation: RECONNECTED, argument, .. } => {
                 node.paxos.reconnected(u64::from(argument) + 1);
             }
             Input::Request { .. } => drop(node.paxos.trim(None)),

@@ -133,7 +133,7 @@ impl Script {
     }
 
     fn append(&mut self, node: u8, argument: u32) {
-        self.step(Choice::Request { node, operation: 0, argument });
+        self.step(Choice::Request { node, operation: 0, argument, session: misrule_world::NO_SESSION });
         self.settle();
     }
 

@@ -15,7 +15,7 @@
 //!
 //! ```
 //! use misrule_two_phase_commit::two_phase_commit;
-//! use misrule_world::{Choice, Report, Settings, Setup, Slot, Watch};
+//! use misrule_world::{Choice, NO_SESSION, Report, Settings, Setup, Slot, Watch};
 //!
 //! let target = two_phase_commit();
 //! let given = [("managers".to_owned(), "2".to_owned())];
@@ -25,7 +25,7 @@
 //! let mut report = Report::default();
 //! run.reset(1, Watch { keys: true, model: true, ..Watch::default() }, &mut report);
 //! // A client asks, the coordinator writes that a transaction begins, and asks the managers to prepare.
-//! run.step(Choice::Request { node: 0, operation: 0, argument: 0 }, &mut report);
+//! run.step(Choice::Request { node: 0, operation: 0, argument: 0, session: NO_SESSION }, &mut report);
 //! run.step(Choice::Local { node: 0, step: 0 }, &mut report);
 //! run.step(Choice::Deliver(Slot { from: 0, to: 1, at: 1, kind: Slot::ANY_KIND }), &mut report);
 //! assert!(report.failure.is_none());

@@ -22,6 +22,7 @@ impl TwoPhaseCommit {
             locals: vec!["flush"],
             operations: vec![Operation { name: "begin", argument: Argument::None, weight: 1 }],
             draws: vec![DrawName { name: "vote", below: VOTE_BELOW }],
+            ..Vocabulary::default()
         };
         Self { vocabulary, lanes: transactions.min(LANES_MAX as u8), bug }
     }

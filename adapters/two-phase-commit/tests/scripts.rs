@@ -23,7 +23,7 @@ fn choice(line: &str) -> Choice {
         Slot { from: parsed(from), to: parsed(to), at: Slot::FIRST_OF_KIND, kind }
     };
     match words[0] {
-        "begin" => Choice::Request { node: 0, operation: 0, argument: 0 },
+        "begin" => Choice::Request { node: 0, operation: 0, argument: 0, session: misrule_world::NO_SESSION },
         "flush" => Choice::Local { node: node(1), step: 0 },
         "got" => Choice::Deliver(slot()),
         "lose" => Choice::Drop(slot()),

@@ -1,9 +1,8 @@
 //! Draws choices from a world's menu by weight: the generator behind tails and every random strategy.
 
+use crate::draw_clients::{self, peer};
 use crate::draw_disk;
-use misrule_world::{
-    Argument, Choice, ChoiceKind, FaultProfile, LinkOrder, Menu, NodeId, Rng, Slot, nth_bit,
-};
+use misrule_world::{Choice, ChoiceKind, FaultProfile, LinkOrder, Menu, NodeId, Rng, Slot, nth_bit};
 
 /// Weights of the kinds of choices, by fault profile. A kind that is not enabled has no weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +20,13 @@ struct Weights {
     cut: u32,
     heal: u32,
     disk: u32,
+    retry: u32,
+    abandon: u32,
 }
 
 /// Parts in 10,000. About 70 % message choices, 20 % timers, 5 % requests, as in the trials of
-/// `notes/frontier.md`; a stopped node restarts and a cut link heals after some dozen steps.
+/// `notes/frontier.md`; a stopped node restarts and a cut link heals after some dozen steps,
+/// and some session that waits asks again or gives up.
 const BASE: Weights = Weights {
     deliver: 7000,
     timer: 2000,
@@ -39,6 +41,8 @@ const BASE: Weights = Weights {
     cut: 20,
     heal: 150,
     disk: 100,
+    retry: 150,
+    abandon: 30,
 };
 
 impl Weights {
@@ -97,7 +101,7 @@ impl Drawer {
         let table = [
             (ChoiceKind::Deliver, when(menu.waiting > 0, w.deliver)),
             (ChoiceKind::Timer, when(menu.timers_set > 0, w.timer)),
-            (ChoiceKind::Request, when(all_up > 0 && self.operations > 0, w.request)),
+            (ChoiceKind::Request, when(draw_clients::can_ask(menu) && self.operations > 0, w.request)),
             (ChoiceKind::Local, when(menu.locals_enabled > 0, w.local)),
             (ChoiceKind::Draw, when(!menu.draws.is_empty(), w.draw)),
             (ChoiceKind::Drop, when(menu.waiting > 0 && menu.contract.loss, w.drop)),
@@ -107,6 +111,8 @@ impl Drawer {
             (ChoiceKind::Cut, when(menu.nodes > 1, w.isolate + w.cut)),
             (ChoiceKind::Heal, when(menu.cuts > 0, w.heal)),
             (ChoiceKind::Disk, when(draw_disk::has_outcomes(menu), w.disk)),
+            (ChoiceKind::Retry, when(all_up > 0 && menu.sessions_waiting != 0, w.retry)),
+            (ChoiceKind::Abandon, when(menu.sessions_waiting != 0, w.abandon)),
         ];
         let total: u32 = table.iter().map(|(_, weight)| weight).sum();
         if total == 0 {
@@ -129,7 +135,7 @@ impl Drawer {
                 let (node, step) = nth_of(&menu.locals, rng.below(menu.locals_enabled))?;
                 Some(Choice::Local { node, step })
             }
-            ChoiceKind::Request => self.request(menu, rng),
+            ChoiceKind::Request => draw_clients::request(menu, self.operations, rng),
             ChoiceKind::Crash => {
                 let node = menu.nth_up(rng.below(menu.up.count_ones()))?;
                 Some(draw_disk::crash(node, menu, rng, &mut self.pending))
@@ -147,25 +153,9 @@ impl Drawer {
                 Some(Choice::Draw { node, name, value: rng.below(menu.draws[usize::from(name)]) })
             }
             ChoiceKind::Disk => draw_disk::outcome(menu, rng),
+            ChoiceKind::Retry => draw_clients::retry(menu, rng),
+            ChoiceKind::Abandon => draw_clients::abandon(menu, rng),
         }
-    }
-
-    fn request(&self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
-        let node = menu.nth_up(rng.below(menu.up.count_ones()))?;
-        let mut at = rng.below(self.operations);
-        for (operation, (weight, argument)) in menu.operations.iter().enumerate() {
-            if at < u32::from(*weight) {
-                let argument = match argument {
-                    Argument::None => 0,
-                    Argument::Fresh => menu.fresh,
-                    Argument::Below(bound) => rng.below(*bound),
-                    Argument::Peer => u32::from(peer(menu, node, rng)),
-                };
-                return Some(Choice::Request { node, operation: operation as u8, argument });
-            }
-            at -= u32::from(*weight);
-        }
-        None
     }
 
     /// Cuts one direction of one link, or all links of one node.
@@ -248,11 +238,6 @@ fn message(menu: &Menu, rng: &mut Rng) -> Option<Slot> {
         at -= count;
     }
     None
-}
-
-fn peer(menu: &Menu, node: NodeId, rng: &mut Rng) -> NodeId {
-    let other = rng.below(u32::from(menu.nodes).saturating_sub(1)) as NodeId;
-    if other >= node { (other + 1).min(menu.nodes - 1) } else { other }
 }
 
 /// The `number`-th set bit over all nodes, as node and bit.

@@ -8,6 +8,7 @@ mod campaign;
 mod check;
 mod classify;
 mod draw;
+mod draw_clients;
 mod draw_disk;
 mod execute;
 mod finding;

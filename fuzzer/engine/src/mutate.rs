@@ -7,6 +7,8 @@ use misrule_world::{Choice, Contract, Keep, NodeId, Rng, Slot, WriteOrder};
 pub struct Material<'a> {
     /// How many nodes.
     pub nodes: NodeId,
+    /// How many sessions clients have.
+    pub sessions: u8,
     /// The contract: faults outside it are never inserted.
     pub contract: Contract,
     /// Depths at which this schedule first reached cells.
@@ -67,14 +69,14 @@ fn deliver_later(choices: &mut Vec<Choice>, _material: &Material<'_>, rng: &mut 
     true
 }
 
-/// Inserts a crash with its restart, a cut with its heal, or turns a delivery into a loss or a duplication
-/// where the contract has them.
+/// Inserts a crash with its restart, a cut with its heal, or a retry or the end of a session's patience; or turns a
+/// delivery into a loss or a duplication where the contract has them.
 fn insert_fault(choices: &mut Vec<Choice>, material: &Material<'_>, rng: &mut Rng) -> bool {
     let at = rng.below(choices.len() as u32 + 1) as usize;
     let node = rng.below(u32::from(material.nodes)) as NodeId;
     let other = rng.below(u32::from(material.nodes)) as NodeId;
     let later = (at + 1 + rng.below(REACH) as usize).min(choices.len() + 1);
-    match rng.below(4) {
+    match rng.below(if material.sessions > 0 { 5 } else { 4 }) {
         0 if node != other => {
             choices.insert(at, Choice::Cut { from: node, to: other });
             choices.insert(later, Choice::Heal { from: node, to: other });
@@ -82,6 +84,15 @@ fn insert_fault(choices: &mut Vec<Choice>, material: &Material<'_>, rng: &mut Rn
         }
         1 if material.contract.loss => replace_delivery(choices, at, Choice::Drop),
         2 if material.contract.duplication => insert_duplicate(choices, at),
+        4 => {
+            let session = rng.below(u32::from(material.sessions)) as u8;
+            let gives_up = rng.chance(1, 4);
+            choices.insert(
+                at,
+                if gives_up { Choice::Abandon { session } } else { Choice::Retry { node, session } },
+            );
+            true
+        }
         _ => {
             if change_crash(choices, at, material, rng) {
                 return true;

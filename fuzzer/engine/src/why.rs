@@ -1,13 +1,13 @@
 //! The causal cone of a step: the steps without which it would not have happened as it did.
 
 use crate::replay::Trace;
-use misrule_world::{Choice, NodeId};
+use misrule_world::{Choice, NO_SESSION, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The steps in the causal cone of step `step` of a trace, that step included, in order. Step 0 is the start.
 ///
-/// A step follows from the step before at its node, and a delivery also from the step that sent the message
-/// (Lamport 1978, section "The partial ordering").
+/// A step follows from the step before at its node, a delivery also from the step that sent the message (Lamport
+/// 1978, section "The partial ordering"), and what a session does from what it did before.
 pub fn causal_cone(trace: &Trace, step: usize) -> Vec<usize> {
     let causes = causes(trace);
     let mut cone = BTreeSet::new();
@@ -23,6 +23,7 @@ pub fn causal_cone(trace: &Trace, step: usize) -> Vec<usize> {
 /// For each step, the steps that it directly follows from.
 fn causes(trace: &Trace) -> Vec<Vec<usize>> {
     let mut last: BTreeMap<NodeId, usize> = BTreeMap::new();
+    let mut sessions: BTreeMap<u8, usize> = BTreeMap::new();
     let mut links: BTreeMap<(NodeId, NodeId), Vec<usize>> = BTreeMap::new();
     let mut all = Vec::with_capacity(trace.steps.len());
     for (at, step) in trace.steps.iter().enumerate() {
@@ -37,6 +38,13 @@ fn causes(trace: &Trace) -> Vec<Vec<usize>> {
                         waiting.remove(position);
                     }
                 }
+            }
+            if let Choice::Request { session, .. }
+            | Choice::Retry { session, .. }
+            | Choice::Abandon { session } = choice
+                && session != NO_SESSION
+            {
+                causes.extend(sessions.insert(session, at));
             }
             if let Choice::Heal { from, to } = choice {
                 causes.extend(last.get(&from).into_iter().chain(last.get(&to)));

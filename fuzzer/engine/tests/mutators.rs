@@ -53,8 +53,14 @@ fn every_mutator_changes_most_executions() {
             let original = random_schedule(&mut *run, seed);
             let other = random_schedule(&mut *run, seed + 1_000);
             let cells = [10, 60, 120];
-            let material =
-                Material { nodes: run.menu().nodes, contract, cells: &cells, other: (&other, &cells) };
+            let menu = run.menu();
+            let material = Material {
+                nodes: menu.nodes,
+                sessions: menu.sessions,
+                contract,
+                cells: &cells,
+                other: (&other, &cells),
+            };
             let mut mutant = original.clone();
             if !mutate(&mut mutant, &material, &mut Rng::new(seed)) {
                 continue;

@@ -1,6 +1,7 @@
 //! Histories: what clients asked, what they were told, and in which order.
 
 use crate::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use thiserror::Error;
@@ -25,8 +26,8 @@ pub enum Outcome {
 pub struct Operation {
     /// The client, which has at most one operation open at a time.
     pub process: u64,
-    /// The name of what was asked: `read`, `enqueue`.
-    pub function: String,
+    /// The name of what was asked: `read`, `enqueue`. A name that the program knows takes no memory.
+    pub function: Cow<'static, str>,
     /// Which object it was asked of, where there are several; objects are independent.
     pub key: Option<Value>,
     /// What was given.
@@ -108,7 +109,7 @@ impl History {
     pub fn invoke(
         &mut self,
         process: u64,
-        function: &str,
+        function: impl Into<Cow<'static, str>>,
         key: Option<Value>,
         argument: Value,
     ) -> Result<usize, OrderError> {
@@ -120,7 +121,7 @@ impl History {
         self.open.insert(process, at);
         self.operations.push(Operation {
             process,
-            function: function.to_owned(),
+            function: function.into(),
             key,
             argument,
             outcome: Outcome::Unknown,

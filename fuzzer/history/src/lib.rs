@@ -26,6 +26,7 @@
 mod check;
 pub mod cycle;
 mod history;
+mod online;
 mod read;
 mod search;
 mod specification;
@@ -36,6 +37,7 @@ mod whole;
 
 pub use check::{Checked, Explanation, Limits, Order, Verdict, check};
 pub use history::{History, Operation, OrderError, Outcome};
+pub use online::{Online, OnlineVerdict};
 pub use read::{BYTES_MAX, ReadError, column, print, read};
 pub use specification::{Misfit, Specification};
 pub use value::Value;

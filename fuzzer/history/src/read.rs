@@ -165,7 +165,7 @@ fn event(history: &mut History, line: &Line<'_>) -> Result<(), ReadError> {
     };
     if kind == "invoke" {
         return history
-            .invoke(process, &function, key, value.unwrap_or_default())
+            .invoke(process, function.into_owned(), key, value.unwrap_or_default())
             .map(|_| ())
             .map_err(|error| at("process", error.to_string().replace("event", "line")));
     }
@@ -229,7 +229,7 @@ fn line(operation: &Operation, kind: &str, value: &Value, error: Option<&str>) -
     let mut fields = Map::new();
     fields.insert("process".to_owned(), operation.process.into());
     fields.insert("type".to_owned(), kind.into());
-    fields.insert("f".to_owned(), operation.function.as_str().into());
+    fields.insert("f".to_owned(), (*operation.function).into());
     if let Some(key) = &operation.key {
         fields.insert("key".to_owned(), key.to_json());
     }

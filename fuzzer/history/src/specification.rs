@@ -56,7 +56,7 @@ pub trait Specification {
         false
     }
 
-    /// The only state in which the call is possible, if there is only one and the call does not change it.
+    /// The only state in which the call is possible, if there is only one.
     fn needs(&self, _call: &Self::Call) -> Option<Self::State> {
         None
     }
@@ -64,6 +64,11 @@ pub trait Specification {
     /// Whether the call may lead to this state from some other one. May say yes too often, never no wrongly.
     fn may_give(&self, _call: &Self::Call, _state: &Self::State) -> bool {
         true
+    }
+
+    /// Whether the call is answered alike in all states that it changes. May say no too often.
+    fn answers_alike(&self, _call: &Self::Call) -> bool {
+        false
     }
 }
 

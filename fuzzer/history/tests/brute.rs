@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Draw, Object, Shape, changed, execution};
+use common::{Draw, Object, Shape, any_result, changed, execution, small};
 use misrule_history::specifications::Named;
 use misrule_history::{Checked, History, Limits, Operation, Order, Outcome, Value, Verdict};
 
@@ -62,41 +62,6 @@ fn shown_orders_hold(named: Named, history: &History, order: Order, checked: &Ch
         }
     }
     assert!(operations.iter().zip(seen).all(|(operation, seen)| seen || operation.returned.is_none()));
-}
-
-/// A result drawn from those that the function may give.
-fn any_result(draw: &mut Draw, operation: &Operation) -> Outcome {
-    let number = draw.below(3).cast_signed();
-    match (&operation.outcome, operation.function.as_str()) {
-        (_, "cas") if draw.one_in(2) => Outcome::Failed { error: None },
-        (Outcome::Ok(Value::List(list)), "read") => {
-            let mut list = list.clone();
-            match draw.below(3) {
-                0 => list.push(number.into()),
-                1 => drop(list.pop()),
-                _ => list.reverse(),
-            }
-            Outcome::Ok(list.into())
-        }
-        (_, "read" | "dequeue") if draw.one_in(4) => Outcome::Ok(Value::Nil),
-        (_, "read" | "dequeue") => Outcome::Ok(number.into()),
-        (Outcome::Ok(Value::Text(text)), "get") => match draw.below(3) {
-            0 => Outcome::Ok(format!("{text}{number};").into()),
-            1 => Outcome::Ok(format!("{number};").into()),
-            _ => Outcome::Ok(text.get(2..).unwrap_or_default().into()),
-        },
-        (outcome, _) => outcome.clone(),
-    }
-}
-
-fn small(draw: &mut Draw) -> Shape {
-    Shape {
-        clients: 2 + draw.below(4),
-        operations: 3 + draw.below(6),
-        keys: 1 + draw.below(2),
-        values: Some(2 + draw.below(2)),
-        abandoned: [0, 4, 2][draw.below(3) as usize],
-    }
 }
 
 /// How many histories of each specification; `MISRULE_CASES` sets another number.
@@ -161,7 +126,7 @@ fn real_executions_pass_and_most_changes_fail() {
             let answered: Vec<usize> = (0..history.operations().len())
                 .filter(|at| {
                     let operation = &history.operations()[*at];
-                    let told = ["read", "get", "dequeue", "cas"].contains(&operation.function.as_str());
+                    let told = ["read", "get", "dequeue", "cas"].contains(&&*operation.function);
                     told && operation.returned.is_some()
                 })
                 .collect();

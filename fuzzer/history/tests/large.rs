@@ -27,7 +27,7 @@ fn check(name: &str, named: Named, history: &History, steps: u64) -> Verdict {
 fn broken(history: &History) -> History {
     let looks = |at: &usize| {
         let operation = &history.operations()[*at];
-        ["read", "get"].contains(&operation.function.as_str()) && operation.returned.is_some()
+        ["read", "get"].contains(&&*operation.function) && operation.returned.is_some()
     };
     let count = history.operations().len();
     let old = (count / 5..count).find(looks).unwrap();

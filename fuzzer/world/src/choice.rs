@@ -54,6 +54,8 @@ pub enum Choice {
         node: NodeId,
         /// Position in the vocabulary's operations.
         operation: u8,
+        /// The session that asks, counted from 0, or [`NO_SESSION`](crate::NO_SESSION). It must be free.
+        session: u8,
         /// The operation's argument; 0 where it has none.
         argument: u32,
     },
@@ -114,6 +116,18 @@ pub enum Choice {
         /// call does fewer.
         at: u16,
     },
+    /// Hand the open call of a session to a node again.
+    Retry {
+        /// The node asked.
+        node: NodeId,
+        /// The session, counted from 0. It must wait.
+        session: u8,
+    },
+    /// Let a session give up its open call and go on.
+    Abandon {
+        /// The session, counted from 0. It must wait.
+        session: u8,
+    },
 }
 
 const _: () = assert!(size_of::<Choice>() == 8, "a choice stays small");
@@ -146,11 +160,15 @@ pub enum ChoiceKind {
     Draw,
     /// [`Choice::Disk`]
     Disk,
+    /// [`Choice::Retry`]
+    Retry,
+    /// [`Choice::Abandon`]
+    Abandon,
 }
 
 impl ChoiceKind {
     /// How many kinds there are.
-    pub const COUNT: usize = 12;
+    pub const COUNT: usize = 14;
 
     /// All kinds, in the order of their numbers, with the words of the schedule text.
     pub const ALL: [(Self, &'static str); Self::COUNT] = [
@@ -166,6 +184,8 @@ impl ChoiceKind {
         (Self::Heal, "heal"),
         (Self::Draw, "draw"),
         (Self::Disk, "disk"),
+        (Self::Retry, "retry"),
+        (Self::Abandon, "abandon"),
     ];
 
     /// The word of the schedule text.
@@ -198,6 +218,8 @@ impl Choice {
             Self::Heal { .. } => ChoiceKind::Heal,
             Self::Draw { .. } => ChoiceKind::Draw,
             Self::Disk { .. } => ChoiceKind::Disk,
+            Self::Retry { .. } => ChoiceKind::Retry,
+            Self::Abandon { .. } => ChoiceKind::Abandon,
         }
     }
 

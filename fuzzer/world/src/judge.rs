@@ -1,6 +1,7 @@
 //! What judges the steps of a system: oracles, mapping, model and lenses of a target.
 
 use crate::choice::Choice;
+use crate::clients::ClientEvent;
 use crate::disk::DiskOperation;
 use crate::links::Links;
 use crate::report::{Report, Watch};
@@ -24,6 +25,8 @@ pub struct Seen<'a, S: System> {
     /// What the node sent, in order, messages lost on the way included; only where the watch asks for keys or
     /// the model.
     pub sends: &'a [(NodeId, S::Message)],
+    /// What clients did and saw, in order.
+    pub clients: &'a [ClientEvent],
     /// The node's disk operations in order; only where the watch asks for the model.
     pub operations: &'a [DiskOperation],
     /// The views of all nodes after the step; the view of a stopped node is the last one it had.
@@ -75,4 +78,6 @@ pub struct Tally {
     pub deviations: Vec<(&'static str, u64)>,
     /// `sometimes` properties and in how many executions each was seen.
     pub sometimes: Vec<(&'static str, u64)>,
+    /// Oracles that could not decide, and in how many executions: neither pass nor fail.
+    pub undecided: Vec<(&'static str, u64)>,
 }

@@ -6,6 +6,7 @@
 
 mod budget;
 mod choice;
+mod clients;
 pub mod codec;
 mod contract;
 mod disk;
@@ -31,6 +32,7 @@ mod vocabulary;
 mod world;
 
 pub use choice::{Choice, ChoiceKind, Slot};
+pub use clients::{Answer, Call, CallCounts, ClientEvent, NO_SESSION, SESSIONS_MAX};
 pub use contract::{Contract, ContractError, LinkOrder};
 pub use disk::{
     CrashState, CrashStates, DISK_BYTES_MAX, DiskError, DiskFile, DiskHandle, DiskOperation, DiskOutcome,
@@ -54,5 +56,5 @@ pub use storage::{
 pub use system::{BootError, Context, Input, SENDS_MAX, System};
 pub use target::{Control, Setup, SetupError, Target, target};
 pub use trace::TraceHash;
-pub use vocabulary::{Argument, DrawName, Operation, Vocabulary, nearest};
+pub use vocabulary::{Argument, DrawName, Keyed, KeyedValues, Operation, Vocabulary, nearest};
 pub use world::World;

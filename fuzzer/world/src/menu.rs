@@ -2,7 +2,7 @@
 
 use crate::choice::Choice;
 use crate::contract::Contract;
-use crate::vocabulary::{Argument, Vocabulary};
+use crate::vocabulary::{Argument, Keyed, Vocabulary};
 use misrule_models::NodeId;
 
 /// What a world can do next. Kept up to date step by step; nothing is listed unless a person asks.
@@ -43,6 +43,12 @@ pub struct Menu {
     pub draws: Vec<u32>,
     /// The next value that no request used.
     pub fresh: u32,
+    /// How many sessions there are.
+    pub sessions: u8,
+    /// Bit set of sessions that have a call open.
+    pub sessions_waiting: u64,
+    /// For each key of [`Argument::Keyed`], the value that was last asked to be put there; 0 where none was.
+    pub recent: Vec<u16>,
 }
 
 impl Menu {
@@ -66,6 +72,9 @@ impl Menu {
             operations: vocabulary.operations.iter().map(|o| (o.weight, o.argument)).collect(),
             draws: vocabulary.draws.iter().map(|d| d.below).collect(),
             fresh: 1,
+            sessions: vocabulary.sessions,
+            sessions_waiting: 0,
+            recent: vec![0; vocabulary.operations.iter().map(|o| o.argument.keys()).max().unwrap_or(0)],
         }
     }
 
@@ -83,6 +92,8 @@ impl Menu {
         self.files = 0;
         self.media_faults = 0;
         self.fresh = 1;
+        self.sessions_waiting = 0;
+        self.recent.fill(0);
     }
 
     /// Whether `node` runs.
@@ -90,16 +101,50 @@ impl Menu {
         node < self.nodes && self.up & (1 << node) != 0
     }
 
-    /// The choice, without the units that a crash keeps and that are not there: what a changed schedule may still
-    /// mean.
+    /// The choice, without the units that a crash keeps and that are not there, and from a session that is free: what
+    /// a changed schedule may still mean.
     #[must_use]
     pub fn fitted(&self, choice: Choice) -> Choice {
         match choice {
             Choice::Crash { node, keep } if node < self.nodes => {
                 Choice::Crash { node, keep: keep.within(self.unsynced[usize::from(node)]) }
             }
+            Choice::Request { node, operation, argument, session } if self.is_waiting(session) => {
+                let session = nth_bit(self.sessions_free(), 0).unwrap_or(session);
+                Choice::Request { node, operation, argument, session }
+            }
             other => other,
         }
+    }
+
+    /// Bit set of sessions that have no call open.
+    pub fn sessions_free(&self) -> u64 {
+        let all = u64::MAX.checked_shr(64 - u32::from(self.sessions)).unwrap_or(0);
+        all & !self.sessions_waiting
+    }
+
+    /// Whether there is such a session, and it has a call open.
+    pub fn is_waiting(&self, session: u8) -> bool {
+        session < self.sessions && self.sessions_waiting & (1 << session) != 0
+    }
+
+    pub(crate) fn set_waits(&mut self, session: u8, waits: bool) {
+        let bit = 1 << session;
+        self.sessions_waiting =
+            if waits { self.sessions_waiting | bit } else { self.sessions_waiting & !bit };
+    }
+
+    /// Takes note of the values that a request uses.
+    pub(crate) fn note_argument(&mut self, operation: u8, argument: u32) {
+        let mut value = argument;
+        if let Some((_, Argument::Keyed { .. })) = self.operations.get(usize::from(operation)) {
+            let keyed = Keyed::of(argument);
+            value = u32::from(keyed.value);
+            if let Some(recent) = self.recent.get_mut(usize::from(keyed.key)).filter(|_| keyed.value > 0) {
+                *recent = keyed.value;
+            }
+        }
+        self.fresh = self.fresh.max(value.saturating_add(1));
     }
 
     /// The position of a link in `deliverable` and `cut`.

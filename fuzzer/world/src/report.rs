@@ -1,6 +1,7 @@
 //! Step reports: what the execution of one choice did.
 
 use crate::choice::Choice;
+use crate::clients::ClientEvent;
 use misrule_models::{Key, NodeId};
 
 /// What one step did, in buffers that are reused.
@@ -77,8 +78,10 @@ impl Failure {
 pub struct TraceStep {
     /// The node that the step was about.
     pub node: Option<NodeId>,
-    /// Input, sends, disk operations and draws, a line each.
+    /// Input, sends, disk operations, draws and what clients see, a line each.
     pub effects: Vec<String>,
+    /// What clients did and saw; the effects tell it too, and only those are hashed.
+    pub clients: Vec<ClientEvent>,
     /// Fields of the node's view that changed.
     pub changes: Vec<Change>,
     /// Fields of the model's state that changed; not part of the trace hash, since the model may be off.

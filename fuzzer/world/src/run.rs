@@ -1,6 +1,7 @@
 //! The erased boundary: what the engine knows of a target.
 
 use crate::choice::{Choice, ChoiceKind};
+use crate::clients::CallCounts;
 use crate::disk::CrashStates;
 use crate::judge::Tally;
 use crate::menu::Menu;
@@ -40,6 +41,8 @@ pub struct About<'a> {
     pub faults: [FaultCount; ChoiceKind::COUNT],
     /// Messages lost because a link was full.
     pub overflow: u64,
+    /// What sessions did.
+    pub calls: CallCounts,
 }
 
 /// How often a fault was drawn, and how often it had an effect.

@@ -1,6 +1,7 @@
 //! What an adapter implements to put a system into the world.
 
 use crate::budget::{self, Budget};
+use crate::clients::{Answer, Call};
 use crate::disk::{self, DiskHandle};
 use crate::rng::mix;
 use crate::vocabulary::Vocabulary;
@@ -63,6 +64,9 @@ pub enum Input<M> {
         operation: u8,
         /// Its argument; 0 where it has none.
         argument: u32,
+        /// The call that waits for [`Context::answer`]; `None` where nobody waits. A retry comes with the call, the
+        /// operation and the argument that it had at first.
+        call: Option<Call>,
     },
 }
 
@@ -74,6 +78,7 @@ pub struct Context<M> {
     pub(crate) outbox: Vec<(NodeId, M)>,
     pub(crate) timers: u32,
     pub(crate) locals: u32,
+    pub(crate) answers: Vec<(Call, Answer)>,
     pub(crate) draws: Draws,
     /// Whether a choice stops the node in the middle of this call.
     pub(crate) has_crash_point: bool,
@@ -116,6 +121,18 @@ impl<M> Context<M> {
             budget::exceed(Budget::Sends);
         }
         self.outbox.push((to, message));
+    }
+
+    /// Answers a call; any node may. The client sees it at once. An answer to a call that is not open any more,
+    /// since it was answered or given up before, is counted and changes nothing.
+    pub fn answer(&mut self, call: Call, answer: Answer) {
+        if self.has_crashed() {
+            return;
+        }
+        if self.answers.len() >= SENDS_MAX {
+            budget::exceed(Budget::Sends);
+        }
+        self.answers.push((call, answer));
     }
 
     /// Whether the node has passed its crash point.

@@ -18,6 +18,8 @@ pub struct Vocabulary {
     pub operations: Vec<Operation>,
     /// Random draws inside the target.
     pub draws: Vec<DrawName>,
+    /// Sessions of clients, at most 64. With 0, the default, nobody waits for answers.
+    pub sessions: u8,
 }
 
 /// An operation of the workload.
@@ -42,6 +44,77 @@ pub enum Argument {
     Below(u32),
     /// A node other than the one asked, counted from 1 in text.
     Peer,
+    /// A key, with none, one or two values; [`Keyed`] says how they share the number.
+    Keyed {
+        /// Keys are below this.
+        keys: u8,
+        /// What comes with the key.
+        values: KeyedValues,
+    },
+}
+
+/// What comes with the key of an [`Argument::Keyed`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyedValues {
+    /// Nothing, as for `get`; in text `k1`.
+    None,
+    /// A value that no other request of the execution uses, as for `put`; in text `k1=17`.
+    Fresh,
+    /// A value of recent use (0 stands for none) and a fresh one, as for `cas`; in text `k1=3->17`.
+    FromTo,
+}
+
+/// The parts of an [`Argument::Keyed`]: the key in the upper 8 bits, then two values of 12 bits, of which the second
+/// is fresh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keyed {
+    /// The key, counted from 0.
+    pub key: u8,
+    /// The value to compare with, at most [`Keyed::VALUE_MAX`]; 0 stands for none, or for what was never put.
+    pub from: u16,
+    /// The value to put, at most [`Keyed::VALUE_MAX`]; 0 where the operation has none. Once an execution has used up
+    /// all, the last is put again and again.
+    pub value: u16,
+}
+
+impl Keyed {
+    /// The largest value.
+    pub const VALUE_MAX: u16 = (1 << 12) - 1;
+
+    /// The parts of an argument.
+    pub fn of(argument: u32) -> Self {
+        let value = |shift: u32| (argument >> shift) as u16 & Self::VALUE_MAX;
+        Self { key: (argument >> 24) as u8, from: value(12), value: value(0) }
+    }
+
+    /// The argument with these parts. Larger values are cut down to [`Keyed::VALUE_MAX`].
+    pub fn argument(self) -> u32 {
+        let value = |value: u16| u32::from(value.min(Self::VALUE_MAX));
+        u32::from(self.key) << 24 | value(self.from) << 12 | value(self.value)
+    }
+}
+
+impl Argument {
+    /// Whether a request of `node` may have this argument.
+    pub(crate) fn takes(self, argument: u32, node: NodeId, nodes: NodeId) -> bool {
+        match self {
+            Self::None => argument == 0,
+            Self::Fresh => true,
+            Self::Below(bound) => argument < bound,
+            Self::Peer => argument < u32::from(nodes) && argument != u32::from(node),
+            Self::Keyed { keys, values } => {
+                let keyed = Keyed::of(argument);
+                keyed.key < keys
+                    && (keyed.from == 0 || values == KeyedValues::FromTo)
+                    && (keyed.value == 0) == (values == KeyedValues::None)
+            }
+        }
+    }
+
+    /// How many keys there are; 0 where arguments have none.
+    pub(crate) fn keys(self) -> usize {
+        if let Self::Keyed { keys, .. } = self { usize::from(keys) } else { 0 }
+    }
 }
 
 /// A named random draw.

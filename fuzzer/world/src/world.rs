@@ -1,12 +1,14 @@
 //! The world: the passive step machine over one system and its judge.
 
 mod check;
+mod clients;
 mod disks;
 mod failures;
 mod finish;
 mod messages;
 
 use crate::choice::{Choice, ChoiceKind};
+use crate::clients::{Clients, SESSIONS_MAX};
 use crate::contract::Contract;
 use crate::disk::{self, CrashStates, Disk};
 use crate::judge::Judge;
@@ -33,6 +35,7 @@ pub struct World<S: System, J> {
     views: Vec<S::View>,
     links: Links<S::Message>,
     cx: Context<S::Message>,
+    clients: Clients,
     menu: Menu,
     watch: Watch,
     input: Option<Input<S::Message>>,
@@ -53,11 +56,12 @@ impl<S: System, J: Judge<S>> World<S, J> {
     /// A world for a system, its judge and a contract; [`Run::reset`] comes first.
     ///
     /// # Panics
-    /// When the vocabulary has no nodes or more than 64: an error of the adapter.
+    /// When the vocabulary has no nodes, more than 64, or more than 64 sessions: an error of the adapter.
     pub fn new(system: S, judge: J, contract: Contract) -> Self {
         panics::install();
         let vocabulary = system.vocabulary().clone();
         assert!((1..=64).contains(&vocabulary.nodes), "a world has 1 to 64 nodes");
+        assert!(vocabulary.sessions <= SESSIONS_MAX, "a world has at most 64 sessions");
         let nodes = usize::from(vocabulary.nodes);
         let bounds: Vec<u32> = vocabulary.draws.iter().map(|draw| draw.below).collect();
         let draws = Draws {
@@ -78,9 +82,11 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 outbox: Vec::new(),
                 timers: 0,
                 locals: 0,
+                answers: Vec::new(),
                 draws,
                 has_crash_point: false,
             },
+            clients: Clients::new(&vocabulary),
             menu: Menu::new(&vocabulary, contract),
             watch: Watch::default(),
             input: None,
@@ -134,6 +140,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.menu.set_timers(node, self.cx.timers, self.cx.locals);
         self.touched |= 1 << node;
         self.flush(node, report);
+        if !self.cx.answers.is_empty() {
+            self.take_answers();
+        }
         if let Some(keep) = crash {
             self.faults[ChoiceKind::Crash as usize].applied += 1;
             self.died = true;
@@ -190,10 +199,8 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 self.give(node, Input::Local(step), report);
                 Ok(Some(node))
             }
-            Choice::Request { node, operation, argument } => {
-                self.menu.fresh = self.menu.fresh.max(argument.saturating_add(1));
-                self.give(node, Input::Request { operation, argument }, report);
-                Ok(Some(node))
+            Choice::Request { .. } | Choice::Retry { .. } | Choice::Abandon { .. } => {
+                Ok(self.client(choice, report))
             }
             Choice::Crash { node, keep } => {
                 self.crash(node, keep, report);
@@ -236,6 +243,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             self.input = None;
         }
         self.sends.clear();
+        self.clients.events.clear();
         self.touched = 0;
         self.died = false;
         self.links.start_step();
@@ -254,6 +262,8 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
         self.links.clear();
         self.menu.clear();
         self.cx.outbox.clear();
+        self.cx.answers.clear();
+        self.clients.clear();
         self.cx.draws.seed = seed;
         self.cx.draws.counts.fill(0);
         self.cx.draws.fixed.fill(None);
@@ -315,6 +325,7 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
             tally: self.judge.tally(),
             faults: self.faults,
             overflow: self.overflow,
+            calls: self.clients.counts,
         }
     }
 }

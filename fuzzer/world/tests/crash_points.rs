@@ -146,7 +146,7 @@ impl Fixture {
 }
 
 fn request(operation: u8) -> Choice {
-    Choice::Request { node: 0, operation, argument: 0 }
+    Choice::Request { node: 0, operation, argument: 0, session: misrule_world::NO_SESSION }
 }
 
 fn crash_at(at: u16, keep: Keep) -> Choice {
@@ -281,7 +281,12 @@ fn random(rng: &mut Rng) -> Choice {
         1 => Choice::CrashAt { node, at: rng.below(6) as u16, keep },
         2 => Choice::Disk { node, outcome: DiskOutcome::SyncFails, at: 1 },
         3 | 4 => Choice::Restart { node },
-        _ => Choice::Request { node, operation: PUT, argument: rng.below(100) },
+        _ => Choice::Request {
+            node,
+            operation: PUT,
+            argument: rng.below(100),
+            session: misrule_world::NO_SESSION,
+        },
     }
 }
 

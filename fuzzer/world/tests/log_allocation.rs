@@ -67,7 +67,7 @@ fn execution(run: &mut World<Logger, Unjudged>, report: &mut Report) {
         assert!(report.effect == Effect::Applied && report.failure.is_none());
     };
     for round in 0..200 {
-        step(Choice::Request { node: 0, operation: 0, argument: round });
+        step(Choice::Request { node: 0, operation: 0, argument: round, session: misrule_world::NO_SESSION });
         if round % 20 == 19 {
             let keep =
                 [Keep::ALL, Keep::prefix(1), Keep::TORN_LAST, Keep::all_but(0)][round as usize / 20 % 4];

@@ -43,8 +43,15 @@ fn choice(rng: &mut Rng, fresh: u32) -> Choice {
         3..40 => Choice::Restart { node },
         40..45 => Choice::Cut { from: node, to: peer },
         45..80 => Choice::Heal { from: node, to: peer },
-        80..140 => Choice::Request { node, operation: 0, argument: fresh },
-        140..150 => Choice::Request { node, operation: 1, argument: u32::from(peer) },
+        80..140 => {
+            Choice::Request { node, operation: 0, argument: fresh, session: misrule_world::NO_SESSION }
+        }
+        140..150 => Choice::Request {
+            node,
+            operation: 1,
+            argument: u32::from(peer),
+            session: misrule_world::NO_SESSION,
+        },
         150..250 => Choice::Timer { node, timer: 0 },
         _ => Choice::Deliver(Slot { from: peer, to: node, at: 1, kind: Slot::ANY_KIND }),
     }

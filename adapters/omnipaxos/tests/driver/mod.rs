@@ -104,11 +104,12 @@ impl Picker {
             Argument::None => 0,
             Argument::Fresh => menu.fresh,
             Argument::Below(bound) => self.rng.below(bound),
+            Argument::Keyed { .. } => unreachable!("omnipaxos has no keys"),
             Argument::Peer => {
                 (u32::from(node) + 1 + self.rng.below(u32::from(menu.nodes) - 1)) % u32::from(menu.nodes)
             }
         };
-        Choice::Request { node, operation: operation as u8, argument }
+        Choice::Request { node, operation: operation as u8, argument, session: misrule_world::NO_SESSION }
     }
 
     fn deliver(&mut self, menu: &Menu) -> Choice {

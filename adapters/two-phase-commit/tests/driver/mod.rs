@@ -80,7 +80,7 @@ pub(crate) fn pick(menu: &Menu, rng: &mut Rng) -> Choice {
             let (node, timer) = bit(&menu.timers, rng.below(menu.timers_set));
             Choice::Timer { node, timer }
         }
-        3 => Choice::Request { node: up(rng), operation: 0, argument: 0 },
+        3 => Choice::Request { node: up(rng), operation: 0, argument: 0, session: misrule_world::NO_SESSION },
         4 => {
             let node = up(rng);
             let unsynced = u32::from(menu.unsynced[usize::from(node)]);

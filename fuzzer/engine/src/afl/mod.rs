@@ -87,9 +87,7 @@ impl Loop {
             &mut objective,
         )?;
         state.add_metadata(Archive::new(lenses));
-        let nodes = run.menu().nodes;
-        let contract = run.menu().contract;
-        let stage = Explore::new(mutators(nodes, contract), settings.seed);
+        let stage = Explore::new(mutators(run.menu()), settings.seed);
         let executor = WorldExecutor::new(run, guidance, settings, tuple_list!(observer), handle);
         let mut engine = Self {
             state,

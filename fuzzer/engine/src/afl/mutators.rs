@@ -11,7 +11,7 @@ use libafl::state::{HasCorpus, HasRand};
 use libafl::{Error, HasMetadata};
 use libafl_bolts::Named;
 use libafl_bolts::rands::Rand;
-use misrule_world::{Choice, Contract, NodeId, Rng};
+use misrule_world::{Choice, Contract, Menu, NodeId, Rng};
 use std::borrow::Cow;
 
 /// One mutator.
@@ -20,16 +20,18 @@ pub(crate) struct ScheduleMutator {
     name: Cow<'static, str>,
     mutate: Mutate,
     nodes: NodeId,
+    sessions: u8,
     contract: Contract,
 }
 
-/// All mutators.
-pub(crate) fn mutators(nodes: NodeId, contract: Contract) -> Vec<ScheduleMutator> {
+/// All mutators, for the worlds of a menu.
+pub(crate) fn mutators(menu: &Menu) -> Vec<ScheduleMutator> {
     let one = |&(name, mutate): &(&'static str, Mutate)| ScheduleMutator {
         name: Cow::Borrowed(name),
         mutate,
-        nodes,
-        contract,
+        nodes: menu.nodes,
+        sessions: menu.sessions,
+        contract: menu.contract,
     };
     MUTATORS.iter().map(one).collect()
 }
@@ -56,6 +58,7 @@ where
         };
         let material = Material {
             nodes: self.nodes,
+            sessions: self.sessions,
             contract: self.contract,
             cells: &cells,
             other: (&other.0, &other.1),

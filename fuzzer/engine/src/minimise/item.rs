@@ -4,7 +4,9 @@
 //! tried, a message is named by the item that sent it, so that a candidate is a true subsequence of what it
 //! was made from.
 
-use misrule_world::{Choice, ChoiceKind, Effect, LinkOrder, Menu, NodeId, Report, Run, Slot, Watch};
+use misrule_world::{
+    Choice, ChoiceKind, Effect, LinkOrder, Menu, NO_SESSION, NodeId, Report, Run, Slot, Watch,
+};
 use std::collections::BTreeSet;
 
 /// A message's name: the item that sent it, and which of that item's messages on the link it is.
@@ -184,8 +186,9 @@ pub(super) fn unnamed(choices: &[Choice]) -> Vec<Item> {
     choices.iter().enumerate().map(item).collect()
 }
 
-/// Positions of the items in the causal past of the last item and of the last item at `also`. Faults of links
-/// have no place in that order and are all kept.
+/// Positions of the items in the causal past of the last item and of the last item at `also`. Faults of links have
+/// no place in that order and are all kept; so is what sessions do, since what one of them sees may be wrong
+/// because of what another one has seen.
 pub(super) fn cone(items: &[Item], also: Option<NodeId>) -> BTreeSet<usize> {
     let mut before = vec![None; items.len()];
     let mut last = [None; 256];
@@ -196,17 +199,17 @@ pub(super) fn cone(items: &[Item], also: Option<NodeId>) -> BTreeSet<usize> {
     }
     let mut open: Vec<usize> = items.len().checked_sub(1).into_iter().collect();
     open.extend(also.and_then(|node| last[usize::from(node)]));
-    let links = |item: &Item| {
-        matches!(
-            item.choice.kind(),
-            ChoiceKind::Cut | ChoiceKind::Heal | ChoiceKind::Drop | ChoiceKind::Duplicate
-        )
+    let stays = |item: &Item| match item.choice {
+        Choice::Request { session, .. } => session != NO_SESSION,
+        Choice::Retry { .. } | Choice::Abandon { .. } => true,
+        Choice::Cut { .. } | Choice::Heal { .. } | Choice::Drop(_) | Choice::Duplicate(_) => true,
+        _ => false,
     };
     let mut kept: BTreeSet<usize> =
-        items.iter().enumerate().filter(|(_, item)| links(item)).map(|(at, _)| at).collect();
+        items.iter().enumerate().filter(|(_, item)| stays(item)).map(|(at, _)| at).collect();
     while let Some(at) = open.pop() {
         let new = kept.insert(at);
-        if !new && !links(&items[at]) {
+        if !new && !stays(&items[at]) {
             continue;
         }
         open.extend(before[at]);
@@ -227,11 +230,16 @@ fn node(choice: Choice) -> Option<NodeId> {
         Choice::Timer { node, .. }
         | Choice::Local { node, .. }
         | Choice::Request { node, .. }
+        | Choice::Retry { node, .. }
         | Choice::Crash { node, .. }
         | Choice::CrashAt { node, .. }
         | Choice::Disk { node, .. }
         | Choice::Restart { node }
         | Choice::Draw { node, .. } => Some(node),
-        Choice::Drop(_) | Choice::Duplicate(_) | Choice::Cut { .. } | Choice::Heal { .. } => None,
+        Choice::Drop(_)
+        | Choice::Duplicate(_)
+        | Choice::Cut { .. }
+        | Choice::Heal { .. }
+        | Choice::Abandon { .. } => None,
     }
 }

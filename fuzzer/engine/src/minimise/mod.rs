@@ -6,14 +6,14 @@
 //! was executed.
 
 mod item;
+mod simpler;
 
 use crate::draw::Drawer;
 use crate::execute::{Execution, Misfit, Mode, execute_explicit};
 use crate::fingerprint::Fingerprint;
 use item::{Item, ItemRun, Substitute, cone, unnamed};
-use misrule_world::{
-    Argument, Choice, ChoiceKind, FaultProfile, Keep, KeepShape, NodeId, Rng, Run, Slot, Watch,
-};
+use misrule_world::{Choice, ChoiceKind, FaultProfile, NodeId, Rng, Run, Slot, Watch};
+use simpler::{renamed, simpler};
 use std::collections::BTreeSet;
 
 /// How much work a minimisation may do.
@@ -109,7 +109,14 @@ struct Search<'a> {
 /// Choices that come from outside the protocol; deliveries and timers follow from them.
 fn is_external(choice: Choice) -> bool {
     choice.kind().is_fault()
-        || matches!(choice.kind(), ChoiceKind::Request | ChoiceKind::Draw | ChoiceKind::Local)
+        || matches!(
+            choice.kind(),
+            ChoiceKind::Request
+                | ChoiceKind::Draw
+                | ChoiceKind::Local
+                | ChoiceKind::Retry
+                | ChoiceKind::Abandon
+        )
 }
 
 impl Search<'_> {
@@ -305,11 +312,13 @@ impl Search<'_> {
     }
 
     /// Makes single choices simpler: smaller arguments, crashes that lose everything, the first message of a
-    /// kind instead of a later one, a plain delivery instead of a loss or a duplicate.
+    /// kind instead of a later one, a plain delivery instead of a loss or a duplicate, fewer sessions.
     fn simplify(&mut self) {
+        let renamed = renamed(&self.best, self.run.menu());
+        self.attempt(&renamed, not_longer_and_other);
         let mut at = 0;
         while at < self.best.len() {
-            for choice in simpler(self.best[at].choice, &self.simpler_arguments(at)) {
+            for choice in simpler(&self.best, at, self.run.menu()) {
                 if self.exhausted() {
                     return;
                 }
@@ -325,24 +334,6 @@ impl Search<'_> {
             at += 1;
         }
     }
-
-    /// Simpler arguments for a request, simplest first. Values that no other request may use are renumbered in
-    /// the order of their size; other arguments may also become 0.
-    fn simpler_arguments(&self, at: usize) -> Vec<u32> {
-        let Choice::Request { argument, operation, .. } = self.best[at].choice else { return Vec::new() };
-        let smaller: BTreeSet<u32> = self
-            .best
-            .iter()
-            .filter_map(|item| match item.choice {
-                Choice::Request { argument: other, .. } if other < argument => Some(other),
-                _ => None,
-            })
-            .collect();
-        let rank = smaller.len() as u32 + 1;
-        let kind = self.run.menu().operations.get(usize::from(operation)).map(|(_, kind)| *kind);
-        let simpler = if kind == Some(Argument::Fresh) { vec![rank] } else { vec![0, rank] };
-        simpler.into_iter().filter(|simple| *simple < argument).collect()
-    }
 }
 
 /// The group of a choice: its kind, and the node, timer or link it is about.
@@ -353,6 +344,8 @@ fn group(choice: Choice) -> (ChoiceKind, NodeId, u8) {
         Choice::Timer { node, timer } => (kind, node, timer),
         Choice::Local { node, step } => (kind, node, step),
         Choice::Request { node, operation, .. } => (kind, node, operation),
+        Choice::Retry { node, session } => (kind, node, session),
+        Choice::Abandon { session } => (kind, 0, session),
         Choice::Crash { node, .. } | Choice::CrashAt { node, .. } | Choice::Restart { node } => {
             (kind, node, 0)
         }
@@ -369,43 +362,4 @@ fn shorter(candidate: &[Item], best: &[Item]) -> bool {
 fn not_longer_and_other(candidate: &[Item], best: &[Item]) -> bool {
     let same = || candidate.iter().zip(best).all(|(a, b)| a.choice == b.choice);
     candidate.len() < best.len() || (candidate.len() == best.len() && !same())
-}
-
-/// Simpler sets of what survives a crash: nothing, everything, or one unit fewer.
-fn simpler_keeps(keep: Keep) -> Vec<Keep> {
-    match keep.shape() {
-        KeepShape::Prefix(0) => Vec::new(),
-        KeepShape::Prefix(_) | KeepShape::All => vec![Keep::NONE],
-        KeepShape::AllBut(_) | KeepShape::Only(_) | KeepShape::TornLast => vec![Keep::NONE, Keep::ALL],
-        KeepShape::Bits(bits) => {
-            let without = (0..Keep::BITS).filter(|at| bits & (1 << at) != 0).map(|at| bits & !(1 << at));
-            [Keep::NONE, Keep::ALL].into_iter().chain(without.map(Keep::bits)).collect()
-        }
-    }
-}
-
-/// Simpler forms of a choice, simplest first; none when it is simple already.
-fn simpler(choice: Choice, arguments: &[u32]) -> Vec<Choice> {
-    match choice {
-        Choice::Request { node, operation, .. } => arguments
-            .iter()
-            .map(|argument| Choice::Request { node, operation, argument: *argument })
-            .collect(),
-        Choice::Crash { node, keep } => {
-            simpler_keeps(keep).into_iter().map(|keep| Choice::Crash { node, keep }).collect()
-        }
-        Choice::CrashAt { node, at, keep } => {
-            let now = [Keep::NONE, keep].map(|keep| Choice::Crash { node, keep });
-            let keeps = simpler_keeps(keep).into_iter().map(|keep| Choice::CrashAt { node, at, keep });
-            let earlier = [0, at / 2, at.saturating_sub(1)].into_iter().filter(|earlier| *earlier < at);
-            now.into_iter().chain(keeps).chain(earlier.map(|at| Choice::CrashAt { node, at, keep })).collect()
-        }
-        Choice::Disk { node, outcome, at } if at > 1 => vec![Choice::Disk { node, outcome, at: 1 }],
-        Choice::Draw { node, name, value } if value > 0 => vec![Choice::Draw { node, name, value: 0 }],
-        Choice::Drop(slot) | Choice::Duplicate(slot) => vec![Choice::Deliver(slot)],
-        Choice::Deliver(slot) if slot.at > 1 => {
-            vec![Choice::Deliver(Slot { at: Slot::FIRST_OF_KIND, ..slot })]
-        }
-        _ => Vec::new(),
-    }
 }

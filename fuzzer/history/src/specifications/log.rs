@@ -33,7 +33,7 @@ impl Specification for AppendLog {
 
     fn call(&self, operation: &Operation) -> Result<Option<LogCall>, Misfit> {
         let argument = &operation.argument;
-        match (operation.function.as_str(), &operation.outcome) {
+        match (&*operation.function, &operation.outcome) {
             ("append", _) if *argument == Value::Nil => {
                 Err(wrong_argument(operation, "a value other than null"))
             }

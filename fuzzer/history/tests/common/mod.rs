@@ -3,7 +3,7 @@
 #![allow(clippy::cast_possible_wrap, dead_code, reason = "small numbers; not every test uses everything")]
 
 use misrule_history::specifications::Named;
-use misrule_history::{History, Outcome, Value};
+use misrule_history::{History, Operation, Outcome, Value};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
@@ -178,8 +178,44 @@ pub(crate) fn changed(
                 other.complete(operation.process, Outcome::Unknown).unwrap();
             }
             let (key, argument) = (operation.key.clone(), operation.argument.clone());
-            other.invoke(operation.process, &operation.function, key, argument).unwrap();
+            other.invoke(operation.process, operation.function.clone(), key, argument).unwrap();
         }
     }
     other
+}
+
+/// A result drawn from those that the function may give.
+pub(crate) fn any_result(draw: &mut Draw, operation: &Operation) -> Outcome {
+    let number = draw.below(3).cast_signed();
+    match (&operation.outcome, &*operation.function) {
+        (_, "cas") if draw.one_in(2) => Outcome::Failed { error: None },
+        (Outcome::Ok(Value::List(list)), "read") => {
+            let mut list = list.clone();
+            match draw.below(3) {
+                0 => list.push(number.into()),
+                1 => drop(list.pop()),
+                _ => list.reverse(),
+            }
+            Outcome::Ok(list.into())
+        }
+        (_, "read" | "dequeue") if draw.one_in(4) => Outcome::Ok(Value::Nil),
+        (_, "read" | "dequeue") => Outcome::Ok(number.into()),
+        (Outcome::Ok(Value::Text(text)), "get") => match draw.below(3) {
+            0 => Outcome::Ok(format!("{text}{number};").into()),
+            1 => Outcome::Ok(format!("{number};").into()),
+            _ => Outcome::Ok(text.get(2..).unwrap_or_default().into()),
+        },
+        (outcome, _) => outcome.clone(),
+    }
+}
+
+/// A shape for all orders to be tried.
+pub(crate) fn small(draw: &mut Draw) -> Shape {
+    Shape {
+        clients: 2 + draw.below(4),
+        operations: 3 + draw.below(6),
+        keys: 1 + draw.below(2),
+        values: Some(2 + draw.below(2)),
+        abandoned: [0, 4, 2][draw.below(3) as usize],
+    }
 }

@@ -4,10 +4,11 @@ use super::error::ParseError;
 use super::header::{Body, parse_header};
 use super::scan::{Content, Word, Words};
 use crate::choice::{Choice, ChoiceKind, Slot};
+use crate::clients::NO_SESSION;
 use crate::disk::DiskOutcome;
 use crate::keep::Keep;
 use crate::schedule::{Comment, CommentPlace, FaultProfile, Header, ScheduleFile, Tail};
-use crate::vocabulary::{Argument, Vocabulary};
+use crate::vocabulary::{Argument, Keyed, KeyedValues, Vocabulary};
 use misrule_models::NodeId;
 
 /// Reads a schedule whose target is known: [`parse_header`] and [`parse_body`] in one.
@@ -116,6 +117,15 @@ fn value<'a>(words: &mut Words<'a>, key: &str) -> Result<Word<'a>, ParseError> {
     }
 }
 
+/// The form of a key with its values.
+fn keyed_form(values: KeyedValues) -> &'static str {
+    match values {
+        KeyedValues::None => "a key like `k1`",
+        KeyedValues::Fresh => "a key and a value like `k1=17`",
+        KeyedValues::FromTo => "a key and two values like `k1=3->17`",
+    }
+}
+
 /// The forms of what a crash keeps.
 const KEEP: &str = "a number of units from 0 to 65535, `[0,2-4]` with units up to 30, `all`, `none`, `all-but-2` or `torn-last`";
 
@@ -152,6 +162,8 @@ impl<'a> Reader<'_, 'a> {
             }
             ChoiceKind::Draw => self.draw()?,
             ChoiceKind::Disk => self.disk()?,
+            ChoiceKind::Retry => Choice::Retry { node: self.node()?, session: self.session()? },
+            ChoiceKind::Abandon => Choice::Abandon { session: self.session()? },
         })
     }
 
@@ -229,8 +241,46 @@ impl<'a> Reader<'_, 'a> {
                 }
                 u32::from(peer)
             }
+            Argument::Keyed { keys, values } => self.keyed(keys, values)?,
         };
-        Ok(Choice::Request { node, operation, argument })
+        let asks = self.vocabulary.sessions > 0 && self.more();
+        let session = if asks { self.session()? } else { NO_SESSION };
+        Ok(Choice::Request { node, operation, argument, session })
+    }
+
+    /// `session=2`
+    fn session(&mut self) -> Result<u8, ParseError> {
+        let word = value(self.words, "session=")?;
+        if self.vocabulary.sessions == 0 {
+            return Err(word.error("nothing, since the target has no sessions"));
+        }
+        Ok(word.number(1, u64::from(self.vocabulary.sessions), "a session")? as u8 - 1)
+    }
+
+    /// `k1`, `k1=17` or `k1=3->17`.
+    fn keyed(&mut self, keys: u8, values: KeyedValues) -> Result<u32, ParseError> {
+        let (expected, max) = (keyed_form(values), u64::from(Keyed::VALUE_MAX));
+        let word = self.words.need(expected)?;
+        let (name, rest) = match word.split_once("=") {
+            Some((name, rest)) => (name, Some(rest)),
+            None => (word, None),
+        };
+        let key = name.strip_prefix("k").ok_or_else(|| word.error(expected))?;
+        let Some(last) = u64::from(keys).checked_sub(1) else {
+            return Err(word.error("nothing, since there are no keys"));
+        };
+        let key = key.number(0, last, "a key's number")? as u8;
+        let put = |word: Word<'_>| Ok::<_, ParseError>(word.number(1, max, "a value")? as u16);
+        let (from, value) = match (values, rest) {
+            (KeyedValues::None, None) => (0, 0),
+            (KeyedValues::Fresh, Some(rest)) => (0, put(rest)?),
+            (KeyedValues::FromTo, Some(rest)) => {
+                let (from, to) = rest.split_once("->").ok_or_else(|| word.error(expected))?;
+                (from.number(0, max, "a value")? as u16, put(to)?)
+            }
+            _ => return Err(word.error(expected)),
+        };
+        Ok(Keyed { key, from, value }.argument())
     }
 
     /// `2 keep=[0,2-4] at=3`, where both may be missing.

@@ -2,9 +2,10 @@
 
 use super::FORMAT;
 use crate::choice::{Choice, Slot};
+use crate::clients::NO_SESSION;
 use crate::keep::Keep;
 use crate::schedule::{Comment, CommentPlace, Expectation, Header, ScheduleFile, Tail};
-use crate::vocabulary::{Argument, Vocabulary};
+use crate::vocabulary::{Argument, Keyed, KeyedValues, Vocabulary};
 use misrule_models::NodeId;
 use std::fmt::Write as _;
 
@@ -112,17 +113,21 @@ pub fn choice_line(vocabulary: &Vocabulary, choice: Choice) -> String {
             format!("{word} {} {}", number(node), name(&vocabulary.timers, timer))
         }
         Choice::Local { node, step } => format!("{word} {} {}", number(node), name(&vocabulary.locals, step)),
-        Choice::Request { node, operation, argument } => {
+        Choice::Request { node, operation, argument, session } => {
+            let asks = if session == NO_SESSION { String::new() } else { asking(session) };
             let Some(known) = vocabulary.operations.get(usize::from(operation)) else {
-                return format!("{word} {} ?{operation} {argument}", number(node));
+                return format!("{word} {} ?{operation} {argument}{asks}", number(node));
             };
             let argument = match known.argument {
                 Argument::None => String::new(),
                 Argument::Fresh | Argument::Below(_) => format!(" {argument}"),
                 Argument::Peer => format!(" {}", u64::from(argument) + 1),
+                Argument::Keyed { values, .. } => format!(" {}", keyed(values, Keyed::of(argument))),
             };
-            format!("{word} {} {}{argument}", number(node), known.name)
+            format!("{word} {} {}{argument}{asks}", number(node), known.name)
         }
+        Choice::Retry { node, session } => format!("{word} {}{}", number(node), asking(session)),
+        Choice::Abandon { session } => format!("{word}{}", asking(session)),
         Choice::Crash { node, keep } => format!("{word} {}{}", number(node), kept(keep)),
         Choice::CrashAt { node, at, keep } => format!("{word} {}{} at={at}", number(node), kept(keep)),
         Choice::Disk { node, outcome, at } => {
@@ -136,6 +141,20 @@ pub fn choice_line(vocabulary: &Vocabulary, choice: Choice) -> String {
             let draw = vocabulary.draws.get(usize::from(draw)).map_or(unknown.as_str(), |draw| draw.name);
             format!("{word} {} {draw} {value}", number(node))
         }
+    }
+}
+
+/// The session that asks, counted from 1.
+fn asking(session: u8) -> String {
+    format!(" session={}", u16::from(session) + 1)
+}
+
+/// A key with its values.
+fn keyed(values: KeyedValues, Keyed { key, from, value }: Keyed) -> String {
+    match values {
+        KeyedValues::None => format!("k{key}"),
+        KeyedValues::Fresh => format!("k{key}={value}"),
+        KeyedValues::FromTo => format!("k{key}={from}->{value}"),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::World;
 use crate::choice::Choice;
+use crate::clients::NO_SESSION;
 use crate::judge::Judge;
 use crate::system::System;
-use crate::vocabulary::Argument;
 use misrule_models::NodeId;
 
 impl<S: System, J: Judge<S>> World<S, J> {
@@ -26,19 +26,19 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 let enabled = step < 32 && self.menu.locals[usize::from(node)] & (1 << step) != 0;
                 if enabled { Ok(()) } else { Err("the local step is not enabled") }
             }
-            Choice::Request { node, operation, argument } => {
+            Choice::Request { node, operation, argument, session } => {
                 up(node)?;
+                if session != NO_SESSION {
+                    self.clients.check_free(session)?;
+                }
                 let Some((_, kind)) = self.menu.operations.get(usize::from(operation)) else {
                     return Err("no such operation");
                 };
-                let fits = match kind {
-                    Argument::None => argument == 0,
-                    Argument::Fresh => true,
-                    Argument::Below(bound) => argument < *bound,
-                    Argument::Peer => argument < u32::from(self.menu.nodes) && argument != u32::from(node),
-                };
+                let fits = kind.takes(argument, node, self.menu.nodes);
                 if fits { Ok(()) } else { Err("the operation does not take the argument") }
             }
+            Choice::Retry { node, session } => up(node).and(self.clients.check_waits(session)),
+            Choice::Abandon { session } => self.clients.check_waits(session),
             Choice::Crash { node, keep } => {
                 up(node)?;
                 let beyond = keep.names_beyond(self.menu.unsynced[usize::from(node)]);

@@ -25,6 +25,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             node,
             input: if watched { self.input.as_ref() } else { None },
             sends: &self.sends,
+            clients: &self.clients.events,
             operations,
             views: &self.views,
             up: self.menu.up,
@@ -60,6 +61,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
         let judge = &self.judge;
         self.recorder.model(|visit| judge.model_fields(visit));
+        self.recorder.step.clients.clone_from(&self.clients.events);
         self.recorder.step.log = log::take();
         report.trace = Some(self.recorder.take());
     }

@@ -71,7 +71,14 @@ fn pick(run: &World<Store, Durability>, outcomes: &[DiskOutcome], left: u32, rng
     }
     match rng.below(10) {
         _ if left == 0 => {}
-        0..5 => return Choice::Request { node: 0, operation: 0, argument: menu.fresh },
+        0..5 => {
+            return Choice::Request {
+                node: 0,
+                operation: 0,
+                argument: menu.fresh,
+                session: misrule_world::NO_SESSION,
+            };
+        }
         5 | 6 => return crash_point(rng),
         7 | 8 if !outcomes.is_empty() => {
             let outcome = outcomes[rng.below(outcomes.len() as u32) as usize];

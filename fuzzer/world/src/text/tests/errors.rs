@@ -214,7 +214,23 @@ const CHOICES: &[(&str, &str)] = &[
     ("request 1 append", "17: expected a value, found the end of the line"),
     ("request 1 append 4294967296", "18: expected a value from 0 to 4294967295, found `4294967296`"),
     ("request 1 append +7", "18: expected a value from 0 to 4294967295, found `+7`"),
-    ("request 1 read 7", "16: expected the end of the line, found `7`"),
+    ("request 1 read 7", "16: expected `session=…`, found `7`"),
+    ("request 1 read session=0", "24: expected a session from 1 to 4, found `0`"),
+    ("request 1 read session=5", "24: expected a session from 1 to 4, found `5`"),
+    ("request 1 read session=1 2", "26: expected the end of the line, found `2`"),
+    ("request 1 get 1", "15: expected a key like `k1`, found `1`"),
+    ("request 1 get k3", "16: expected a key's number from 0 to 2, found `3`"),
+    ("request 1 get k1=2", "15: expected a key like `k1`, found `k1=2`"),
+    ("request 1 put", "14: expected a key and a value like `k1=17`, found the end of the line"),
+    ("request 1 put k1", "15: expected a key and a value like `k1=17`, found `k1`"),
+    ("request 1 put k1=0", "18: expected a value from 1 to 4095, found `0`"),
+    ("request 1 put k1=1->2", "18: expected a value from 1 to 4095, found `1->2`"),
+    ("request 1 cas k1=2", "15: expected a key and two values like `k1=3->17`, found `k1=2`"),
+    ("request 1 cas k1=1->4096", "21: expected a value from 1 to 4095, found `4096`"),
+    ("retry 1", "8: expected `session=…`, found the end of the line"),
+    ("retry session=1", "7: expected a node from 1 to 3, found `session=1`"),
+    ("abandon 1", "9: expected `session=…`, found `1`"),
+    ("abandon session=x", "17: expected a session from 1 to 4, found `x`"),
     ("request 1 weigh 5", "17: expected a value from 0 to 4, found `5`"),
     ("request 1 transfer", "19: expected a node from 1 to 3 other than 1, found the end of the line"),
     ("request 1 transfer 1", "20: expected a node from 1 to 3 other than 1, found `1`"),
@@ -278,7 +294,7 @@ fn ends_of_files() {
     ] {
         check(&format!("{HEADER}\n{end}"), Kind::Truncated, message);
     }
-    let after = "line 38, column 2: expected the end of the file, since the tail comes last, found `timer`";
+    let after = "line 45, column 2: expected the end of the file, since the tail comes last, found `timer`";
     check(&format!("{} timer 1 tick\n", SAMPLE.replace("# between\n", "")), Kind::Syntax, after);
     // A complete last line needs no line end.
     assert_eq!(parse(&format!("{HEADER}\ntimer 1 tick"), &vocabulary()).unwrap().lines, [10]);

@@ -4,7 +4,7 @@ mod damage;
 mod errors;
 mod round_trip;
 
-use crate::vocabulary::{Argument, DrawName, Operation, Vocabulary};
+use crate::vocabulary::{Argument, DrawName, KeyedValues, Operation, Vocabulary};
 
 /// A vocabulary with one of everything.
 fn vocabulary() -> Vocabulary {
@@ -19,7 +19,11 @@ fn vocabulary() -> Vocabulary {
             operation("read", Argument::None),
             operation("weigh", Argument::Below(5)),
             operation("transfer", Argument::Peer),
+            operation("get", Argument::Keyed { keys: 3, values: KeyedValues::None }),
+            operation("put", Argument::Keyed { keys: 3, values: KeyedValues::Fresh }),
+            operation("cas", Argument::Keyed { keys: 3, values: KeyedValues::FromTo }),
         ],
+        sessions: 4,
         draws: vec![DrawName { name: "backoff", below: 4 }, DrawName { name: "broken", below: 0 }],
     }
 }
@@ -52,6 +56,13 @@ request 2 weigh 4
 # between
 #
 request 3 transfer 1
+request 1 get k0 session=2
+request 1 put k2=17 session=1
+request 2 cas k2=0->4095 session=4
+request 2 cas k1=3->1
+request 2 read session=3
+retry 3 session=2
+abandon session=2
 crash 2 keep=1
 crash 1
 crash 3 keep=[0,2-4,7]

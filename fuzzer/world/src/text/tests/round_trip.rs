@@ -2,6 +2,7 @@
 
 use super::{HEADER, SAMPLE, vocabulary};
 use crate::choice::{Choice, ChoiceKind, Slot};
+use crate::clients::{NO_SESSION, SESSIONS_MAX};
 use crate::disk::DiskOutcome;
 use crate::keep::Keep;
 use crate::rng::Rng;
@@ -9,7 +10,7 @@ use crate::schedule::{
     Comment, CommentPlace, Expectation, FaultProfile, Header, Schedule, ScheduleFile, Tail,
 };
 use crate::text::{choice_line, parse, print};
-use crate::vocabulary::{Argument, DrawName, Operation, Vocabulary};
+use crate::vocabulary::{Argument, DrawName, Keyed, KeyedValues, Operation, Vocabulary};
 
 #[test]
 fn canonical_text_is_written_as_it_was_read() {
@@ -20,7 +21,10 @@ fn canonical_text_is_written_as_it_was_read() {
     assert_eq!(file.schedule.choices[2], Choice::Deliver(Slot { from: 0, to: 1, at: 0, kind: 4 }));
     let unguarded = Slot { from: 0, to: 1, at: 2, kind: Slot::ANY_KIND };
     assert_eq!(file.schedule.choices[3], Choice::Deliver(unguarded));
-    assert_eq!(file.schedule.choices[9], Choice::Request { node: 2, operation: 3, argument: 0 });
+    assert_eq!(
+        file.schedule.choices[9],
+        Choice::Request { node: 2, operation: 3, argument: 0, session: NO_SESSION }
+    );
 }
 
 #[test]
@@ -68,12 +72,14 @@ fn a_comment_never_becomes_a_choice() {
 #[test]
 fn numbers_without_a_word_are_shown_and_do_not_panic() {
     let none = Vocabulary { nodes: 1, ..Vocabulary::default() };
-    let request = Choice::Request { node: 255, operation: 9, argument: 4 };
-    assert_eq!(choice_line(&none, request), "request 256 ?9 4");
+    let request = Choice::Request { node: 255, operation: 9, argument: 4, session: 254 };
+    assert_eq!(choice_line(&none, request), "request 256 ?9 4 session=255");
     assert_eq!(choice_line(&none, Choice::Draw { node: 0, name: 3, value: 1 }), "draw 1 ?3 1");
-    let peer = Choice::Request { node: 0, operation: 3, argument: u32::MAX };
+    let peer = Choice::Request { node: 0, operation: 3, argument: u32::MAX, session: NO_SESSION };
     assert_eq!(choice_line(&vocabulary(), peer), "request 1 transfer 4294967296");
 }
+
+const VALUES: [KeyedValues; 3] = [KeyedValues::None, KeyedValues::Fresh, KeyedValues::FromTo];
 
 const WORDS: [&str; 12] =
     ["a", "Accept", "accept", "keep=1", "->", "tail", "é→", "x#1", "1", "drop", "Prepare-2", "long-name_9"];
@@ -87,18 +93,30 @@ fn random_vocabulary(rng: &mut Rng) -> Vocabulary {
     let operations = words(rng)
         .into_iter()
         .map(|name| {
-            let argument = match rng.below(4) {
+            let argument = match rng.below(5) {
                 0 => Argument::None,
                 1 => Argument::Fresh,
                 2 => Argument::Below(1 + rng.next() as u32 % u32::MAX),
-                _ => Argument::Peer,
+                3 => Argument::Peer,
+                _ => {
+                    Argument::Keyed { keys: 1 + rng.below(255) as u8, values: VALUES[rng.below(3) as usize] }
+                }
             };
             Operation { name, argument, weight: 1 }
         })
         .collect();
     let draws = words(rng).into_iter().map(|name| DrawName { name, below: 1 + rng.below(9) }).collect();
     let nodes = 2 + rng.below(63) as u8;
-    Vocabulary { nodes, kinds: words(rng), timers: words(rng), locals: words(rng), operations, draws }
+    let sessions = 1 + rng.below(u32::from(SESSIONS_MAX)) as u8;
+    Vocabulary {
+        nodes,
+        kinds: words(rng),
+        timers: words(rng),
+        locals: words(rng),
+        operations,
+        draws,
+        sessions,
+    }
 }
 
 fn random_slot(rng: &mut Rng, vocabulary: &Vocabulary) -> Slot {
@@ -110,6 +128,14 @@ fn random_slot(rng: &mut Rng, vocabulary: &Vocabulary) -> Slot {
         1 => Slot { from, to, at, kind: Slot::ANY_KIND },
         _ => Slot { from, to, at, kind },
     }
+}
+
+fn session(rng: &mut Rng, vocabulary: &Vocabulary) -> u8 {
+    rng.below(vocabulary.sessions.into()) as u8
+}
+
+fn session_or_none(rng: &mut Rng, vocabulary: &Vocabulary) -> u8 {
+    if rng.chance(1, 2) { NO_SESSION } else { session(rng, vocabulary) }
 }
 
 fn random_choice(rng: &mut Rng, vocabulary: &Vocabulary) -> Choice {
@@ -129,8 +155,17 @@ fn random_choice(rng: &mut Rng, vocabulary: &Vocabulary) -> Choice {
                 Argument::Fresh => rng.next() as u32,
                 Argument::Below(bound) => rng.below(bound),
                 Argument::Peer => u32::from((node + 1) % vocabulary.nodes),
+                Argument::Keyed { keys, values } => {
+                    let (key, mut value) = (rng.below(keys.into()) as u8, || 1 + rng.below(4095) as u16);
+                    let (from, value) = match values {
+                        KeyedValues::None => (0, 0),
+                        KeyedValues::Fresh => (0, value()),
+                        KeyedValues::FromTo => (value() - 1, value()),
+                    };
+                    Keyed { key, from, value }.argument()
+                }
             };
-            Choice::Request { node, operation, argument }
+            Choice::Request { node, operation, argument, session: session_or_none(rng, vocabulary) }
         }
         ChoiceKind::Crash => {
             let keep = match rng.below(4) {
@@ -151,6 +186,8 @@ fn random_choice(rng: &mut Rng, vocabulary: &Vocabulary) -> Choice {
             let name = pick(vocabulary.draws.len());
             Choice::Draw { node, name, value: rng.below(vocabulary.draws[usize::from(name)].below) }
         }
+        ChoiceKind::Retry => Choice::Retry { node, session: session(rng, vocabulary) },
+        ChoiceKind::Abandon => Choice::Abandon { session: session(rng, vocabulary) },
         ChoiceKind::Disk => {
             let (outcome, _) = DiskOutcome::ALL[rng.below(DiskOutcome::ALL.len() as u32) as usize];
             Choice::Disk { node, outcome, at: 1 + rng.below(3) as u16 }
