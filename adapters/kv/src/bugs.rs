@@ -64,11 +64,7 @@ pub const BUGS: [(Bug, &str, &str); 10] = [
         "vote-not-durable",
         "Term and vote are written before they are told, but synced only with the next entries.",
     ),
-    (
-        Bug::TornTail,
-        "torn-tail",
-        "A last record of the log whose checksum is wrong is taken for a good one.",
-    ),
+    (Bug::TornTail, "torn-tail", "A last record of the log whose checksum is wrong is taken for a good one."),
     (
         Bug::PrefixOrder,
         "prefix-order",

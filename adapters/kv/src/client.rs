@@ -6,36 +6,44 @@
 //! that applies a call as a leader answers it; and any node that has applied it answers when it is asked again.
 
 use crate::bugs::Bug;
-use crate::entry::{Asker, Entry, Op};
+use crate::entry::{Entry, Op, Value};
 use crate::machine::Outcome;
 use crate::message::Message;
 use crate::node::{Node, Role};
 use crate::store::Trouble;
-use misrule_world::Context;
+use misrule_world::{Answer, Call, Context};
 
 /// Answers a client: the only place where one is.
-pub(crate) fn answer(_asker: Asker, _outcome: Outcome, _cx: &mut Context<Message>) {}
+pub(crate) fn answer(call: Option<Call>, outcome: Outcome, cx: &mut Context<Message>) {
+    let Some(call) = call else { return };
+    let answer = match outcome {
+        Outcome::Done | Outcome::Found(Value(0)) => Answer::Nothing,
+        Outcome::Swapped(swapped) => Answer::Bool(swapped),
+        Outcome::Found(value) => Answer::Number(value.0),
+    };
+    cx.answer(call, answer);
+}
 
 impl Node {
     /// A client asks, at this node or, where `is_passed_on`, at another one.
     pub(crate) fn request(
         &mut self,
-        asker: Asker,
+        call: Option<Call>,
         op: Op,
         is_passed_on: bool,
         cx: &mut Context<Message>,
     ) -> Result<(), Trouble> {
-        if let Some(outcome) = self.machine.answered(asker) {
-            answer(asker, outcome, cx);
+        if let Some(outcome) = call.and_then(|call| self.machine.answered(call)) {
+            answer(call, outcome, cx);
         } else if self.role == Role::Leader {
             if let (Bug::StaleRead, Op::Get(key)) = (self.bug, op) {
-                answer(asker, Outcome::Found(self.machine.values[usize::from(key)]), cx);
+                answer(call, Outcome::Found(self.machine.values[usize::from(key)]), cx);
                 return Ok(());
             }
             // Reads go through the log too: a node does not know whether it leads still.
-            return self.propose(Entry { term: self.promise.term, asker, op }, cx);
+            return self.propose(Entry { term: self.promise.term, call, op }, cx);
         } else if let (Some(leader), false) = (self.leader, is_passed_on) {
-            cx.send(leader, Message::Forward { asker, op });
+            cx.send(leader, Message::Forward { call, op });
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Elections.
 
 use crate::bugs::Bug;
-use crate::entry::{Asker, Entry, Op, Promise};
+use crate::entry::{Entry, Op, Promise};
 use crate::message::Message;
 use crate::node::{ELECTION, HEARTBEAT, Node, PATIENCE, Role};
 use crate::store::Trouble;
@@ -87,7 +87,6 @@ impl Node {
         self.matched = [0; _];
         cx.cancel_timer(ELECTION);
         cx.set_timer(HEARTBEAT);
-        let entry = Entry { term: self.promise.term, asker: Asker::default(), op: Op::Noop };
-        self.propose(entry, cx)
+        self.propose(Entry { term: self.promise.term, call: None, op: Op::Noop }, cx)
     }
 }

@@ -1,7 +1,7 @@
 //! Values, operations, and entries of the log.
 
 use crate::bytes::{Reader, Writer};
-use misrule_world::{NodeId, mix};
+use misrule_world::{Call, NodeId, mix};
 use std::fmt::{self, Debug};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -29,7 +29,11 @@ impl Value {
 
 impl Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 & Self::MANGLED == 0 { write!(f, "{}", self.0) } else { write!(f, "mangled-{:08x}", self.0) }
+        if self.0 & Self::MANGLED == 0 {
+            write!(f, "{}", self.0)
+        } else {
+            write!(f, "mangled-{:08x}", self.0)
+        }
     }
 }
 
@@ -57,29 +61,13 @@ impl Debug for Op {
     }
 }
 
-/// Which call of a client asked for an entry: session and number. Numbers of one session only grow. Number 0 is
-/// nobody's call.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asker {
-    /// The session.
-    pub session: u8,
-    /// The number.
-    pub number: u32,
-}
-
-impl Debug for Asker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "s{}#{}", u16::from(self.session) + 1, self.number)
-    }
-}
-
 /// An entry of the log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     /// The term of the leader that appended it.
     pub term: u32,
-    /// Whose call it is.
-    pub asker: Asker,
+    /// The call that asked for it, if one did.
+    pub call: Option<Call>,
     /// What it does.
     pub op: Op,
 }
@@ -87,14 +75,19 @@ pub struct Entry {
 impl Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "t{} {:?}", self.term, self.op)?;
-        if self.asker.number > 0 { write!(f, " {:?}", self.asker) } else { Ok(()) }
+        self.call.map_or(Ok(()), |call| write!(f, " {call}"))
     }
 }
 
 impl Default for Entry {
     fn default() -> Self {
-        Self { term: 0, asker: Asker::default(), op: Op::Noop }
+        Self { term: 0, call: None, op: Op::Noop }
     }
+}
+
+/// Session and number of a call; the number 0 where there is none.
+fn parts(call: Option<Call>) -> (u8, u32) {
+    call.map_or((0, 0), |call| (call.session(), call.number()))
 }
 
 const NOOP: u8 = 1;
@@ -111,10 +104,11 @@ impl Entry {
             Op::Put(key, value) => (PUT, key, 0, value.0),
             Op::Cas(key, from, to) => (CAS, key, from.0, to.0),
         };
-        let small = u64::from(kind) << 48 | u64::from(key) << 40 | u64::from(self.asker.session) << 32;
+        let (session, number) = parts(self.call);
+        let small = u64::from(kind) << 48 | u64::from(key) << 40 | u64::from(session) << 32;
         let first = mix(before ^ mix(small | u64::from(self.term)));
         let second = mix(first ^ (u64::from(from) << 32 | u64::from(to)));
-        mix(second ^ u64::from(self.asker.number))
+        mix(second ^ u64::from(number))
     }
 
     /// Appends the entry, whose values have `size` bytes.
@@ -125,7 +119,8 @@ impl Entry {
             Op::Put(key, _) => (PUT, key),
             Op::Cas(key, ..) => (CAS, key),
         };
-        out.u32(self.term).u8(self.asker.session).u32(self.asker.number).u8(kind).u8(key);
+        let (session, number) = parts(self.call);
+        out.u32(self.term).u8(session).u32(number).u8(kind).u8(key);
         match self.op {
             Op::Noop | Op::Get(_) => {}
             Op::Put(_, value) => {
@@ -149,7 +144,7 @@ impl Entry {
             _ => return None,
         };
         let known = usize::from(key) < KEYS_MAX && usize::from(session) < SESSIONS_MAX;
-        known.then_some(Self { term, asker: Asker { session, number }, op })
+        known.then_some(Self { term, call: Call::new(session, number), op })
     }
 }
 
@@ -174,14 +169,20 @@ impl Promise {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asker, Entry, Op, Value};
+    use super::{Entry, Op, Value};
     use crate::bytes::{Reader, Writer};
+    use misrule_world::Call;
 
     fn entries() -> Vec<Entry> {
-        let ops =
-            [Op::Noop, Op::Get(1), Op::Put(7, Value(9)), Op::Cas(0, Value(0), Value(4)), Op::Put(1, Value(0))];
-        let asker = |at: usize| Asker { session: at as u8, number: at as u32 * 1000 };
-        ops.into_iter().enumerate().map(|(at, op)| Entry { term: 3, asker: asker(at), op }).collect()
+        let ops = [
+            Op::Noop,
+            Op::Get(1),
+            Op::Put(7, Value(9)),
+            Op::Cas(0, Value(0), Value(4)),
+            Op::Put(1, Value(0)),
+        ];
+        let call = |at: usize| Call::new(at as u8, at as u32 * 1000);
+        ops.into_iter().enumerate().map(|(at, op)| Entry { term: 3, call: call(at), op }).collect()
     }
 
     #[test]
@@ -220,7 +221,7 @@ mod tests {
         let mut digests: Vec<u64> = entries().iter().map(|entry| entry.chain(5)).collect();
         digests.push(entries()[0].chain(6));
         digests.push(Entry { term: 4, ..entries()[0] }.chain(5));
-        digests.push(Entry { asker: Asker { session: 0, number: 1 }, ..entries()[0] }.chain(5));
+        digests.push(Entry { call: Call::new(0, 1), ..entries()[0] }.chain(5));
         digests.sort_unstable();
         digests.dedup();
         assert_eq!(digests.len(), 8);

@@ -66,7 +66,7 @@ mod view;
 mod wal;
 
 pub use bugs::{BUGS, Bug};
-pub use entry::{Asker, Entry, KEYS_MAX, Op, Promise, SESSIONS_MAX, Value};
+pub use entry::{Entry, KEYS_MAX, Op, Promise, SESSIONS_MAX, Value};
 pub use judge::KvJudge;
 pub use log::{Base, Log};
 pub use machine::{Machine, Outcome, Session};
@@ -74,7 +74,7 @@ pub use message::{BATCH_MAX, Batch, Message};
 pub use node::{NODES_MAX, Node, Role};
 pub use recovery::Recovered;
 pub use store::{Options, Store, Trouble};
-pub use system::{Kv, Server};
+pub use system::{Kv, Server, Workload};
 pub use view::View;
 
 use misrule_world::{Control, Setting, Target, target};
@@ -90,13 +90,15 @@ pub fn kv() -> Target {
             bug: Bug::named(setup.settings.word("bug")),
         };
         let nodes = number("nodes") as u8;
-        let system = Kv::new(nodes, number("keys") as u8, number("snapshot-every"), options);
+        let workload = Workload { keys: number("keys") as u8, sessions: number("sessions") as u8 };
+        let system = Kv::new(nodes, workload, number("snapshot-every"), options);
         Ok((system, KvJudge::new(nodes, &setup.contract, &setup.lenses)?))
     })
     .version(env!("CARGO_PKG_VERSION"))
     .description("a replicated key-value service with a write-ahead log, snapshots, and a leader")
     .setting(Setting::integer("nodes", 1, NODES_MAX as u64, 3, "nodes in the cluster"))
     .setting(Setting::integer("keys", 1, KEYS_MAX as u64, 3, "how many keys"))
+    .setting(Setting::integer("sessions", 1, SESSIONS_MAX as u64, 4, "clients that ask at the same time"))
     .setting(Setting::integer("snapshot-every", 1, 1_000, 6, "applied entries that are due for a snapshot"))
     // Larger than a block, so that a single record may be torn.
     .setting(Setting::integer("value", 4, 8_192, 600, "bytes of a value"))

@@ -82,7 +82,11 @@ impl Log {
 
     /// The term of the entry at the index; of the base too.
     pub fn term(&self, index: u64) -> Option<u32> {
-        if index == self.base.index { Some(self.base.term) } else { self.entry(index).map(|entry| entry.term) }
+        if index == self.base.index {
+            Some(self.base.term)
+        } else {
+            self.entry(index).map(|entry| entry.term)
+        }
     }
 
     /// The digest of the log up to the index; of the base too.

@@ -1,8 +1,10 @@
 //! The state machine: keys with values, and for each session of clients the last call that took effect.
 
 use crate::bytes::{Reader, Writer};
-use crate::entry::{Asker, Entry, KEYS_MAX, Op, SESSIONS_MAX, Value};
+use crate::entry::{Entry, KEYS_MAX, Op, SESSIONS_MAX, Value};
 use crate::log::Base;
+use misrule_world::Call;
+use std::cmp::Ordering;
 
 /// What came of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,12 +43,13 @@ impl Machine {
     /// nobody waits for that: a call that its session has left behind has no effect.
     pub fn apply(&mut self, entry: &Entry, digest: u64) -> Option<Outcome> {
         self.at = Base { index: self.at.index + 1, term: entry.term, digest };
-        if let Some(outcome) = self.answered(entry.asker) {
-            return Some(outcome);
-        }
-        let session = self.sessions.get(usize::from(entry.asker.session))?;
-        if entry.asker.number != 0 && entry.asker.number < session.number {
-            return None;
+        if let Some(call) = entry.call {
+            let session = self.sessions.get(usize::from(call.session()))?;
+            match call.number().cmp(&session.number) {
+                Ordering::Less => return None,
+                Ordering::Equal => return Some(session.outcome),
+                Ordering::Greater => {}
+            }
         }
         let outcome = match entry.op {
             Op::Noop => return None,
@@ -64,17 +67,16 @@ impl Machine {
                 Outcome::Swapped(fits)
             }
         };
-        if entry.asker.number != 0 {
-            let number = entry.asker.number;
-            self.sessions[usize::from(entry.asker.session)] = Session { number, outcome };
+        if let Some(call) = entry.call {
+            self.sessions[usize::from(call.session())] = Session { number: call.number(), outcome };
         }
         Some(outcome)
     }
 
     /// What came of a call that has taken effect, if it is its session's last.
-    pub fn answered(&self, asker: Asker) -> Option<Outcome> {
-        let session = self.sessions.get(usize::from(asker.session))?;
-        (asker.number != 0 && session.number == asker.number).then_some(session.outcome)
+    pub fn answered(&self, call: Call) -> Option<Outcome> {
+        let session = self.sessions.get(usize::from(call.session()))?;
+        (session.number == call.number()).then_some(session.outcome)
     }
 
     /// Writes what is not as it was at the beginning.
@@ -101,7 +103,8 @@ impl Machine {
     pub(crate) fn read(bytes: &mut Reader<'_>, size: usize) -> Option<Self> {
         let mut machine = Self { at: Base::read(bytes)?, ..Self::default() };
         for _ in 0..bytes.u8()? {
-            *machine.values.get_mut(usize::from(bytes.u8()?))? = bytes.value(size)?;
+            let key = usize::from(bytes.u8()?);
+            *machine.values.get_mut(key)? = bytes.value(size)?;
         }
         for _ in 0..bytes.u8()? {
             let session = machine.sessions.get_mut(usize::from(bytes.u8()?))?;
@@ -121,10 +124,11 @@ impl Machine {
 mod tests {
     use super::{Machine, Outcome};
     use crate::bytes::{Reader, Writer};
-    use crate::entry::{Asker, Entry, Op, Value};
+    use crate::entry::{Entry, Op, Value};
+    use misrule_world::Call;
 
     fn apply(machine: &mut Machine, session: u8, number: u32, op: Op) -> Option<Outcome> {
-        machine.apply(&Entry { term: 1, asker: Asker { session, number }, op }, 7)
+        machine.apply(&Entry { term: 1, call: Call::new(session, number), op }, 7)
     }
 
     #[test]

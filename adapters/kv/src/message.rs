@@ -1,7 +1,8 @@
 //! What nodes say to each other.
 
-use crate::entry::{Asker, Entry, Op};
+use crate::entry::{Entry, Op};
 use crate::machine::Machine;
+use misrule_world::Call;
 use std::fmt::{self, Debug};
 
 /// The most entries of one message.
@@ -91,8 +92,8 @@ pub enum Message {
     },
     /// A request on its way to the leader.
     Forward {
-        /// Whose call it is.
-        asker: Asker,
+        /// The call.
+        call: Option<Call>,
         /// What it asks for.
         op: Op,
     },

@@ -220,7 +220,7 @@ impl Node {
             let outcome = self.machine.apply(&entry, digest);
             if let (Role::Leader, Some(outcome)) = (self.role, outcome) {
                 self.acknowledged = index;
-                client::answer(entry.asker, outcome, cx);
+                client::answer(entry.call, outcome, cx);
             }
         }
         if self.machine.at.index >= self.log.base().index + self.snapshot_every {

@@ -124,7 +124,8 @@ impl Oracles {
     fn refused(&self, node: NodeId, view: &View) -> Option<Failure> {
         let Some(Trouble::Contradiction(what)) = view.trouble else { return None };
         let text = format!("node {} refuses its own disk: {what}", node + 1);
-        let failure = Failure { detail: what.to_owned(), ..Failure::new("durability", "disk-readable", text) };
+        let failure =
+            Failure { detail: what.to_owned(), ..Failure::new("durability", "disk-readable", text) };
         self.is_honest.then_some(failure)
     }
 
@@ -186,7 +187,8 @@ impl Oracles {
         if digest == expected {
             return None;
         }
-        let same = |at: u64| view.digest(at).is_none_or(|digest| self.applied.get(at as usize - 1) == Some(&digest));
+        let same =
+            |at: u64| view.digest(at).is_none_or(|digest| self.applied.get(at as usize - 1) == Some(&digest));
         let first = (view.base.index + 1..=index).find(|at| !same(*at)).unwrap_or(index);
         let text = format!("node {} has applied another entry {first} than a node before it", node + 1);
         Some(Failure::new("invariant", "applied-logs-agree", text))

@@ -1,12 +1,12 @@
 //! The implementation as a system of the world.
 
-use crate::entry::{Asker, KEYS_MAX, Op, Value};
+use crate::entry::{KEYS_MAX, Op, SESSIONS_MAX, Value};
 use crate::message::Message;
 use crate::node::{self, Node, PATIENCE_BELOW};
 use crate::store::{Options, Trouble};
 use crate::view::View;
 use misrule_world::{
-    Argument, BootError, Context, DrawName, Input, NodeId, Operation, System, Vocabulary,
+    Argument, BootError, Context, DrawName, Input, Keyed, KeyedValues, NodeId, Operation, System, Vocabulary,
 };
 
 /// A replicated key-value service.
@@ -26,23 +26,34 @@ const PUT: u8 = 0;
 const GET: u8 = 1;
 const CAS: u8 = 2;
 
+/// What clients do.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// How many keys they use, at most [`KEYS_MAX`].
+    pub keys: u8,
+    /// How many of them ask at the same time, at most [`SESSIONS_MAX`].
+    pub sessions: u8,
+}
+
 impl Kv {
-    /// A service of `nodes` nodes, at most [`NODES_MAX`](crate::NODES_MAX), and `keys` keys, at most [`KEYS_MAX`], where
-    /// `snapshot_every` applied entries are due for a snapshot.
-    pub fn new(nodes: NodeId, keys: u8, snapshot_every: u64, options: Options) -> Self {
-        let operation = |name, argument, weight| Operation { name, argument, weight };
-        let keys = keys.clamp(1, KEYS_MAX as u8);
+    /// A service of `nodes` nodes, at most [`NODES_MAX`](crate::NODES_MAX), where `snapshot_every` applied entries are
+    /// due for a snapshot.
+    pub fn new(nodes: NodeId, workload: Workload, snapshot_every: u64, options: Options) -> Self {
+        let keys = workload.keys.clamp(1, KEYS_MAX as u8);
+        let operation =
+            |name, values, weight| Operation { name, argument: Argument::Keyed { keys, values }, weight };
         let vocabulary = Vocabulary {
             nodes,
             kinds: Message::KINDS.to_vec(),
             timers: vec!["election", "heartbeat"],
             locals: vec!["flush", "snapshot"],
             operations: vec![
-                operation("put", Argument::Fresh, 4),
-                operation("get", Argument::Below(u32::from(keys)), 3),
-                operation("cas", Argument::Fresh, 2),
+                operation("put", KeyedValues::Fresh, 4),
+                operation("get", KeyedValues::None, 4),
+                operation("cas", KeyedValues::FromTo, 2),
             ],
             draws: vec![DrawName { name: "patience", below: PATIENCE_BELOW }],
+            sessions: workload.sessions.min(SESSIONS_MAX as u8),
         };
         Self { vocabulary, options, snapshot_every, keys }
     }
@@ -51,16 +62,17 @@ impl Kv {
     pub fn nodes(&self) -> NodeId {
         self.vocabulary.nodes
     }
+}
 
-    /// What a request asks for.
-    fn op(&self, operation: u8, argument: u32) -> Option<Op> {
-        let key = (argument % u32::from(self.keys)) as u8;
-        match operation {
-            PUT => Some(Op::Put(key, Value(argument))),
-            GET => Some(Op::Get(key)),
-            CAS => Some(Op::Cas(key, Value(argument.saturating_sub(u32::from(self.keys))), Value(argument))),
-            _ => None,
-        }
+/// What a request asks for.
+fn op(operation: u8, argument: u32) -> Option<Op> {
+    let Keyed { key, from, value } = Keyed::of(argument);
+    let (from, value) = (Value(u32::from(from)), Value(u32::from(value)));
+    match operation {
+        PUT => Some(Op::Put(key, value)),
+        GET => Some(Op::Get(key)),
+        CAS => Some(Op::Cas(key, from, value)),
+        _ => None,
     }
 }
 
@@ -81,7 +93,7 @@ impl System for Kv {
 
     fn handle(&self, server: &mut Server, input: Input<Message>, cx: &mut Context<Message>) {
         let Ok(node) = &mut server.0 else { return };
-        if let Err(trouble) = self.give(node, &input, cx) {
+        if let Err(trouble) = give(node, &input, cx) {
             for timer in [node::ELECTION, node::HEARTBEAT] {
                 cx.cancel_timer(timer);
             }
@@ -104,22 +116,20 @@ impl System for Kv {
     }
 }
 
-impl Kv {
-    fn give(&self, node: &mut Node, input: &Input<Message>, cx: &mut Context<Message>) -> Result<(), Trouble> {
-        match input {
-            Input::Timer(node::ELECTION) => node.election_timer(cx),
-            Input::Timer(_) => {
-                node.heartbeat_timer(cx);
-                Ok(())
-            }
-            Input::Local(node::FLUSH) => node.flush(cx),
-            Input::Local(_) => node.snapshot(cx),
-            Input::Request { operation, argument, .. } => match self.op(*operation, *argument) {
-                Some(op) => node.request(Asker::default(), op, false, cx),
-                None => Ok(()),
-            },
-            Input::Message { from, message } => deliver(node, *from, message, cx),
+fn give(node: &mut Node, input: &Input<Message>, cx: &mut Context<Message>) -> Result<(), Trouble> {
+    match input {
+        Input::Timer(node::ELECTION) => node.election_timer(cx),
+        Input::Timer(_) => {
+            node.heartbeat_timer(cx);
+            Ok(())
         }
+        Input::Local(node::FLUSH) => node.flush(cx),
+        Input::Local(_) => node.snapshot(cx),
+        Input::Request { operation, argument, call } => match op(*operation, *argument) {
+            Some(op) => node.request(*call, op, false, cx),
+            None => Ok(()),
+        },
+        Input::Message { from, message } => deliver(node, *from, message, cx),
     }
 }
 
@@ -130,7 +140,9 @@ fn deliver(
     cx: &mut Context<Message>,
 ) -> Result<(), Trouble> {
     match *message {
-        Message::RequestVote { term, last, last_term } => node.request_vote(from, (term, last, last_term), cx),
+        Message::RequestVote { term, last, last_term } => {
+            node.request_vote(from, (term, last, last_term), cx)
+        }
         Message::Vote { term, granted } => node.vote(from, term, granted, cx),
         Message::Append { term, prev, prev_term, ref entries, commit } => {
             node.append(from, (term, prev, prev_term, commit), entries, cx)
@@ -138,6 +150,6 @@ fn deliver(
         Message::Appended { term, matched } => node.appended(from, term, matched, cx),
         Message::Rejected { term, hint } => node.rejected(from, term, hint, cx),
         Message::Install { term, machine } => node.take_install(from, term, machine, cx),
-        Message::Forward { asker, op } => node.request(asker, op, true, cx),
+        Message::Forward { call, op } => node.request(call, op, true, cx),
     }
 }

@@ -3,7 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
 #![allow(clippy::unwrap_used, reason = "a module of tests")]
 
-use misrule_kv::{Bug, Kv, KvJudge, Options, View, kv};
+use misrule_kv::{Bug, Kv, KvJudge, Options, View, Workload as Clients, kv};
 use misrule_world::{
     Choice, Contract, Effect, Failure, Judge, Keep, NodeId, Report, Run, Seen, Settings, Setup, Watch, World,
     text,
@@ -17,6 +17,7 @@ use std::rc::Rc;
 pub struct Config {
     pub nodes: NodeId,
     pub keys: u8,
+    pub sessions: u8,
     pub snapshot_every: u64,
     pub value: usize,
     pub bug: Bug,
@@ -54,7 +55,8 @@ impl Cluster {
     pub fn new(config: &Config) -> Self {
         let options =
             Options { block: config.contract.disk.tear.unit as usize, value: config.value, bug: config.bug };
-        let system = Kv::new(config.nodes, config.keys, config.snapshot_every, options);
+        let clients = Clients { keys: config.keys, sessions: config.sessions };
+        let system = Kv::new(config.nodes, clients, config.snapshot_every, options);
         let judge = KvJudge::new(config.nodes, &config.contract, &[]).unwrap();
         let views = Rc::default();
         let run = World::new(system, Watched { judge, views: Rc::clone(&views) }, config.contract);
@@ -107,6 +109,7 @@ pub fn workload(name: &str) -> Workload {
     let config = Config {
         nodes: number("nodes") as u8,
         keys: number("keys") as u8,
+        sessions: number("sessions") as u8,
         snapshot_every: number("snapshot-every"),
         value: number("value") as usize,
         bug: Bug::None,
@@ -131,11 +134,13 @@ impl Legal {
             let promise = (recovered.term, recovered.vote) == (view.term, view.vote);
             let last = recovered.last();
             let base = recovered.base.index >= view.base.index;
-            let log = last >= view.durable && (last <= view.last()).then(|| view.digest(last)).is_some_and(|digest| {
-                digest == recovered.digest(last)
-            });
+            let log = last >= view.durable
+                && (last <= view.last())
+                    .then(|| view.digest(last))
+                    .is_some_and(|digest| digest == recovered.digest(last));
             // A snapshot may be ahead of what had to be durable.
-            let start = view.digest(recovered.base.index).is_some_and(|digest| digest == recovered.base.digest);
+            let start =
+                view.digest(recovered.base.index).is_some_and(|digest| digest == recovered.base.digest);
             promise && base && log && start
         };
         if self.any.iter().any(fits) {
@@ -215,7 +220,8 @@ impl<'a> Exhaustive<'a> {
     fn between(&mut self, cluster: &mut Cluster, count: usize) -> Option<String> {
         self.replay(cluster, count);
         let legal = Legal { any: vec![cluster.view(self.node)] };
-        let crash = |keep| vec![Choice::Crash { node: self.node, keep }];
+        let node = self.node;
+        let crash = |keep| vec![Choice::Crash { node, keep }];
         self.each_state(cluster, count, &crash, &legal, 0)
     }
 
