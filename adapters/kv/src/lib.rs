@@ -1,0 +1,109 @@
+//! A replicated key-value service as a target: a sample of our own, written well, with its own storage engine and
+//! planted bugs.
+//!
+//! Some nodes keep one log (Raft, small) and apply it to some keys: `put`, `get`, `cas`. Reads go through the log too.
+//! A call that a client makes again takes effect once. Each node keeps its log in a write-ahead log with checksums,
+//! syncs it in a local step that may cover several entries (group commit), and now and then writes a snapshot under
+//! another name, syncs it, renames it into place, syncs the directory, and begins a new log file behind it.
+//!
+//! What lives where: `entry`, `log`, `machine` are what nodes know, `message` what they say; `node`, `elect`,
+//! `replicate`, `client` the protocol; [`Store`] the storage engine with `wal`, `scan`, `snapshot` and `recovery`;
+//! `oracles` what must hold, `projection` what lenses see; [`BUGS`] what can be planted.
+//!
+//! # What disks it survives
+//!
+//! Every contract of the disk but `lying-disk`, with blocks of any size: the engine asks for the size of a block, as
+//! real ones do, and takes what the contract says. Of media faults it survives what is reported: errors, no space,
+//! short writes and short reads. The node then refuses everything until it starts again. It survives no wrong bytes: a
+//! record that is read wrong where the log ends looks like one that was never finished. A node that finds its disk
+//! in contradiction with what it had synced refuses to go on, and is a finding, unless the contract has media faults
+//! or lies. A node cannot stop its own process in this world, so that it stays up and does nothing.
+//!
+//! # What is left out
+//!
+//! There is no model, so nothing is compared with one. Left out of the protocol: changes of membership, leases,
+//! leadership transfer, a pre-vote, and flow control: a leader sends three entries at a time and sends them again
+//! until they are answered.
+//!
+//! ```
+//! use misrule_world::{Choice, Report, Settings, Setup, Watch};
+//!
+//! let target = misrule_kv::kv();
+//! let given = [("nodes".to_owned(), "1".to_owned())];
+//! let settings = Settings::resolve(&target.settings, &given).unwrap();
+//! let setup = Setup { settings, contract: target.contract, lenses: vec!["durable@impl".to_owned()] };
+//! let mut run = target.open(&setup).unwrap();
+//! let mut report = Report::default();
+//! run.reset(1, Watch { keys: true, ..Watch::default() }, &mut report);
+//! // A node that hears of no leader for long enough leads, here without asking anybody.
+//! while run.menu().timers[0] == 1 {
+//!     run.step(Choice::Timer { node: 0, timer: 0 }, &mut report);
+//! }
+//! // Its first entry is written, and waits for a sync.
+//! assert_eq!(run.menu().locals[0], 1);
+//! assert!(report.failure.is_none());
+//! ```
+
+mod bugs;
+mod bytes;
+mod client;
+mod elect;
+mod entry;
+mod judge;
+mod log;
+mod machine;
+mod message;
+mod node;
+mod oracles;
+mod projection;
+mod recovery;
+mod replicate;
+mod scan;
+mod snapshot;
+mod store;
+mod system;
+mod view;
+mod wal;
+
+pub use bugs::{BUGS, Bug};
+pub use entry::{Entry, KEYS_MAX, Op, Promise, SESSIONS_MAX, Value};
+pub use judge::KvJudge;
+pub use log::{Base, Log};
+pub use machine::{Machine, Outcome, Session};
+pub use message::{BATCH_MAX, Batch, Message};
+pub use node::{NODES_MAX, Node, Role};
+pub use recovery::Recovered;
+pub use store::{Options, Store, Trouble};
+pub use system::{Kv, Server, Workload};
+pub use view::View;
+
+use misrule_world::{Control, Setting, Target, target};
+
+/// The target `kv`.
+pub fn kv() -> Target {
+    let bugs = BUGS.map(|(_, name, sentence)| (name, sentence));
+    target("kv", |setup| {
+        let number = |name| setup.settings.integer(name);
+        let options = Options {
+            block: setup.contract.disk.tear.unit as usize,
+            value: number("value") as usize,
+            bug: Bug::named(setup.settings.word("bug")),
+        };
+        let nodes = number("nodes") as u8;
+        let workload = Workload { keys: number("keys") as u8, sessions: number("sessions") as u8 };
+        let system = Kv::new(nodes, workload, number("snapshot-every"), options);
+        Ok((system, KvJudge::new(nodes, &setup.contract, &setup.lenses)?))
+    })
+    .version(env!("CARGO_PKG_VERSION"))
+    .description("a replicated key-value service with a write-ahead log, snapshots, and a leader")
+    .setting(Setting::integer("nodes", 1, NODES_MAX as u64, 3, "nodes in the cluster"))
+    .setting(Setting::integer("keys", 1, KEYS_MAX as u64, 3, "how many keys"))
+    .setting(Setting::integer("sessions", 1, SESSIONS_MAX as u64, 4, "clients that ask at the same time"))
+    .setting(Setting::integer("snapshot-every", 1, 1_000, 6, "applied entries that are due for a snapshot"))
+    // Larger than a block, so that a single record may be torn.
+    .setting(Setting::integer("value", 4, 8_192, 600, "bytes of a value"))
+    .bugs(&bugs)
+    .contract("reorder+loss+dup,posix-min")
+    .lenses(&judge::LENSES)
+    .controls(&[Control::Disk, Control::Draws])
+}
