@@ -2,8 +2,9 @@
 //! model of the count. `adapters/tests/oracles.rs` replays schedules on it.
 
 use misrule::{
-    Argument, BootError, Context, Event, Fields, Follower, Input, Judge, Kind, LensSet, Mapping, Model,
-    NodeId, Operation, Property, Refusal, Report, Seen, Step, System, Tally, Target, Vocabulary, target,
+    Argument, BootError, Choice, Context, Event, Fields, Follower, Input, Judge, Kind, LensSet, Mapping,
+    Model, NodeId, Operation, Property, Recovering, Recovers, Recovery, Refusal, Report, Seen, Step, System,
+    Tally, Target, Vocabulary, target,
 };
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 const COUNT_MAX: u32 = 2;
 
 /// What clients can ask for, in the order of the vocabulary.
-const OPERATIONS: [&str; 9] = [
+const OPERATIONS: [&str; 13] = [
     "count",
     "count-twice",
     "count-back",
@@ -22,7 +23,14 @@ const OPERATIONS: [&str; 9] = [
     "append-for-ever",
     "lock",
     "panic-in-judge",
+    "refuse",
+    "send-more",
+    "append-more",
+    "visit",
 ];
+
+/// What clients ask for in a recovery.
+const VISIT: u8 = 12;
 
 struct Misbehaves {
     vocabulary: Vocabulary,
@@ -32,6 +40,7 @@ struct Misbehaves {
 struct View {
     count: u32,
     asked: u8,
+    visits: u32,
 }
 
 impl Fields for View {
@@ -40,8 +49,16 @@ impl Fields for View {
     }
 }
 
-/// A node: its count, and what it was asked last.
-struct Node(u32, u8);
+/// A node.
+#[derive(Default)]
+struct Node {
+    count: u32,
+    /// What it was asked last.
+    asked: u8,
+    visits: u32,
+    /// Whether it takes no more visits.
+    refuses: bool,
+}
 
 impl System for Misbehaves {
     type Node = Node;
@@ -62,21 +79,33 @@ impl System for Misbehaves {
         if read.is_err() || locked {
             return Err(BootError("the disk is locked".to_owned()));
         }
-        Ok(Node(count, 0))
+        Ok(Node { count, ..Node::default() })
     }
 
     fn handle(&self, node: &mut Node, input: Input<()>, cx: &mut Context<()>) {
-        let Input::Request { operation, .. } = input else { return };
         let disk = cx.disk();
+        let operation = match input {
+            Input::Request { operation, .. } => operation,
+            // Each message makes two.
+            Input::Message { from, .. } => {
+                cx.send(from, ());
+                return cx.send(from, ());
+            }
+            Input::Local(step) => {
+                cx.enable_local(step);
+                return drop(disk.append(&[0; 8192]));
+            }
+            Input::Timer(_) => return,
+        };
         let keep = |record: &[u8]| disk.append(record).and_then(|()| disk.sync()).expect("inside a step");
-        node.1 = operation;
+        node.asked = operation;
         match OPERATIONS[usize::from(operation)] {
             "count" => {
-                node.0 += 1;
+                node.count += 1;
                 keep(b"count");
             }
-            "count-twice" => node.0 += 2,
-            "count-back" => node.0 = node.0.saturating_sub(1),
+            "count-twice" => node.count += 2,
+            "count-back" => node.count = node.count.saturating_sub(1),
             "panic" => panic!("asked to"),
             "send-nowhere" => cx.send(Context::<()>::NOBODY, ()),
             "send-for-ever" => loop {
@@ -86,12 +115,16 @@ impl System for Misbehaves {
                 keep(b"more");
             },
             "lock" => keep(b"lock"),
+            "refuse" => node.refuses = true,
+            "send-more" => cx.send(1 - cx.me(), ()),
+            "append-more" => cx.enable_local(0),
+            "visit" => node.visits += u32::from(!node.refuses),
             _ => {}
         }
     }
 
     fn view(&self, node: &Node, out: &mut View) {
-        *out = View { count: node.0, asked: node.1 };
+        *out = View { count: node.count, asked: node.asked, visits: node.visits };
     }
 
     fn kind(&self, (): &()) -> u8 {
@@ -179,27 +212,53 @@ impl Mapping<Misbehaves> for Steps {
 }
 
 /// The judge, which panics when asked to.
-struct Watched(Follower<Misbehaves, Steps>);
+struct Watched {
+    follower: Follower<Misbehaves, Steps>,
+    /// The visits of each node when a recovery began.
+    begun: [u32; 2],
+}
 
 impl Judge<Misbehaves> for Watched {
     fn reset(&mut self, seen: &Seen<'_, Misbehaves>, report: &mut Report) {
-        self.0.reset(seen, report);
+        self.follower.reset(seen, report);
     }
 
     fn after(&mut self, seen: &Seen<'_, Misbehaves>, report: &mut Report) {
+        if let Choice::Recover { .. } = seen.choice {
+            self.begun = [seen.views[0].visits, seen.views[1].visits];
+        }
         let asked = seen.node.map_or(0, |node| seen.views[usize::from(node)].asked);
         match OPERATIONS[usize::from(asked)] {
             "panic-in-judge" => panic!("asked to"),
-            _ => self.0.after(seen, report),
+            _ => self.follower.after(seen, report),
         }
     }
 
+    fn recovers(&self) -> Option<&dyn Recovers<Misbehaves>> {
+        Some(self)
+    }
+
     fn tally(&self) -> Tally {
-        self.0.tally()
+        self.follower.tally()
     }
 
     fn model_fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
-        self.0.fields(visit);
+        self.follower.fields(visit);
+    }
+}
+
+/// Every node is visited.
+impl Recovers<Misbehaves> for Watched {
+    fn policy(&self) -> Recovery {
+        Recovery { operation: Some(VISIT), rounds_max: 50, ..Recovery::default() }
+    }
+
+    fn progressed(&self, now: &Recovering<'_, Misbehaves>) -> bool {
+        now.views.iter().zip(self.begun).all(|(view, begun)| view.visits > begun)
+    }
+
+    fn waits_for(&self, _: &Recovering<'_, Misbehaves>, _: NodeId) -> String {
+        "a visit".to_owned()
     }
 }
 
@@ -207,8 +266,15 @@ fn misbehaves() -> Target {
     target("misbehaves", |_setup| {
         let operation = |name| Operation { name, argument: Argument::None, weight: 1 };
         let operations = OPERATIONS.map(operation).to_vec();
-        let vocabulary = Vocabulary { nodes: 2, kinds: vec!["Nothing"], operations, ..Vocabulary::default() };
-        Ok((Misbehaves { vocabulary }, Watched(Follower::new(Counts, Steps, LensSet::default()))))
+        let vocabulary = Vocabulary {
+            nodes: 2,
+            kinds: vec!["Nothing"],
+            locals: vec!["append"],
+            operations,
+            ..Vocabulary::default()
+        };
+        let follower = Follower::new(Counts, Steps, LensSet::default());
+        Ok((Misbehaves { vocabulary }, Watched { follower, begun: [0; 2] }))
     })
     .version("0.1.0")
     .description("two nodes that do what no target should, when asked to")

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folders below `oracles/` and the oracle that each is about.
-const PAIRS: [(&str, &str); 15] = [
+const PAIRS: [(&str, &str); 18] = [
     ("atomicity", "atomicity"),
     ("boot", "boot"),
     ("conformance", "conformance"),
@@ -19,6 +19,9 @@ const PAIRS: [(&str, &str); 15] = [
     ("model", "model"),
     ("model-property", "model-property"),
     ("panic", "panic"),
+    ("progress", "progress"),
+    ("rate-disk", "rate"),
+    ("rate-messages", "rate"),
     ("regression", "regression"),
     ("step-budget-disk", "step-budget"),
     ("step-budget-sends", "step-budget"),

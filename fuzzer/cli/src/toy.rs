@@ -27,6 +27,8 @@ pub(crate) struct PingPong {
     vocabulary: Vocabulary,
     wrong: Wrong,
     bound: u32,
+    /// Whether a count that is not new is not answered. Else each one that is sent again goes to and fro for ever.
+    once: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,6 +62,7 @@ impl System for PingPong {
     fn handle(&self, count: &mut u32, input: Input<u32>, cx: &mut Context<u32>) {
         let peer = 1 - cx.me();
         match input {
+            Input::Message { message, .. } if self.once && message <= *count => {}
             Input::Message { message, .. } => {
                 misrule_world::log::line(format_args!("counted {message}"));
                 *count = message;
@@ -75,11 +78,11 @@ impl System for PingPong {
                     }
                     _ => {}
                 }
-                cx.send(peer, if message > self.bound + 4 { 0 } else { message + 1 });
+                cx.send(peer, if message > self.bound + 4 && !self.once { 0 } else { message + 1 });
             }
             Input::Timer(_) if self.wrong == Wrong::Silent => {}
             Input::Timer(_) => {
-                cx.send(peer, *count);
+                cx.send(peer, *count + u32::from(self.once));
                 cx.set_timer(0);
             }
             Input::Local(_) | Input::Request { .. } => {}
@@ -182,7 +185,10 @@ pub(crate) fn named(name: &'static str) -> Target {
         let bound = setup.settings.integer("bound") as u32;
         let max = if setup.settings.is_on("safe") { u32::MAX } else { bound };
         let promises = setup.settings.is_on("promises");
-        Ok((PingPong { vocabulary, wrong, bound }, Bound { max, promises, begun: [0; 2], lenses }))
+        Ok((
+            PingPong { vocabulary, wrong, bound, once: promises },
+            Bound { max, promises, begun: [0; 2], lenses },
+        ))
     })
     .version("1.0.0")
     .description("two nodes count")

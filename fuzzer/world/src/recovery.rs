@@ -2,7 +2,7 @@
 //!
 //! A schedule may end in [`Choice::Recover`](crate::Choice::Recover): a set of nodes, the *core*, comes back and
 //! can talk again, all others are frozen, and nothing goes wrong any more. The engine then drives the core fairly
-//! until it has made progress. After the liveness mode of TigerBeetle's simulator (`src/vopr.zig`: heal a core,
+//! until it has made progress. After the liveness mode of `TigerBeetle`'s simulator (`src/vopr.zig`: heal a core,
 //! freeze the rest, everything in the core must converge).
 
 use crate::links::Links;

@@ -18,7 +18,7 @@ use crate::log;
 use crate::menu::Menu;
 use crate::panics::{self, Guarded, guard};
 use crate::probe::{self, Section};
-use crate::recovery::{Recovery, Standing};
+use crate::recovery::{Recovers, Recovery, Standing};
 use crate::report::{Effect, Failure, Report, Watch};
 use crate::run::{About, FaultCount, Run};
 use crate::system::{Context, Draws, Input, System};
@@ -332,7 +332,7 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
     }
 
     fn recovery(&self) -> Option<Recovery> {
-        self.judge.recovers().map(|recovers| recovers.policy())
+        self.judge.recovers().map(Recovers::policy)
     }
 
     fn recover(&mut self, core: u32, report: &mut Report) {
