@@ -34,11 +34,18 @@ impl DecidedLogs {
     }
 
     /// Judges what `node` keeps; constant time, but for entries decided for the first time.
+    #[inline]
     pub(crate) fn check(&mut self, node: NodeId, image: &Image) -> Option<Failure> {
-        let at = usize::from(node);
-        if std::mem::replace(&mut self.judged[at], image.changes()) == image.changes() {
+        let judged = &mut self.judged[usize::from(node)];
+        if *judged == image.changes() {
             return None;
         }
+        *judged = image.changes();
+        self.judge(node, image)
+    }
+
+    fn judge(&mut self, node: NodeId, image: &Image) -> Option<Failure> {
+        let at = usize::from(node);
         let (decided, before) = (image.decided(), self.indices[at]);
         self.indices[at] = decided;
         if decided > image.length() {

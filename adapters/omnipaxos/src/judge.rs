@@ -118,11 +118,16 @@ impl Judge<Omnipaxos> for OmnipaxosJudge {
     fn after(&mut self, seen: &Seen<'_, Omnipaxos>, report: &mut Report) {
         // What a node had in memory when it stopped in the middle of a call is not on its disk and told nobody.
         if let Some(node) = seen.node.filter(|_| !seen.died) {
-            report.failure = self.decided.check(node, &seen.views[usize::from(node)].image());
+            // Written only where there is something: a failure is large.
+            if let Some(failure) = self.decided.check(node, &seen.views[usize::from(node)].image()) {
+                report.failure = Some(failure);
+            }
         }
         if seen.watch.keys {
             let (states, inboxes) = self.projection.update(seen);
-            self.keys(states, inboxes, report);
+            if states | inboxes != 0 || !self.steps.is_empty() {
+                self.keys(states, inboxes, report);
+            }
         }
         if let Some(follower) = &mut self.follower {
             follower.after(seen, report);

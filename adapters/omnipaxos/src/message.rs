@@ -6,7 +6,7 @@ use misrule_models::NodeId;
 use misrule_world::mix;
 use omnipaxos::ballot_leader_election::Ballot;
 use omnipaxos::messages::Message;
-use omnipaxos::messages::ballot_leader_election::HeartbeatMsg;
+use omnipaxos::messages::ballot_leader_election::{BLEMessage, HeartbeatMsg, HeartbeatRequest};
 use omnipaxos::messages::sequence_paxos::{Compaction, PaxosMsg};
 use omnipaxos::util::SequenceNumber;
 use std::fmt;
@@ -14,35 +14,78 @@ use std::rc::Rc;
 
 /// A message on its way. The crate's own type is large; this one moves and clones at little cost.
 #[derive(Clone)]
-pub struct Wire(Rc<Message<Value>>);
+pub struct Wire(Rc<Packed>);
+
+#[derive(Clone)]
+struct Packed {
+    kind: Kind,
+    message: Message<Value>,
+}
 
 impl Wire {
-    /// The receiver and the message for it; `None` for an address that no node can have.
-    pub(crate) fn pack(message: Message<Value>) -> (Option<NodeId>, Self) {
-        let to = message.get_receiver().checked_sub(1).and_then(|node| NodeId::try_from(node).ok());
-        (to, Self(Rc::new(message)))
-    }
-
     /// The crate's message.
     pub fn message(&self) -> &Message<Value> {
-        &self.0
-    }
-
-    /// The crate's message, copied only where someone else still looks at it.
-    pub(crate) fn unpack(self) -> Message<Value> {
-        Rc::unwrap_or_clone(self.0)
+        &self.0.message
     }
 
     /// The message's kind.
     pub fn kind(&self) -> Kind {
-        Kind::of(&self.0)
+        self.0.kind
     }
+}
+
+/// Memory of messages that have arrived, for the next ones: most messages live for some dozen steps only.
+#[derive(Default)]
+pub(crate) struct Packing(Vec<Rc<Packed>>);
+
+impl fmt::Debug for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Packing").field(&self.0.len()).finish()
+    }
+}
+
+impl Packing {
+    /// The receiver and the message for it; `None` for an address that no node can have.
+    #[inline]
+    pub(crate) fn pack(&mut self, message: Message<Value>) -> (Option<NodeId>, Wire) {
+        let to = message.get_receiver().checked_sub(1).and_then(|node| NodeId::try_from(node).ok());
+        let kind = Kind::of(&message);
+        let Some(mut packed) = self.0.pop() else { return (to, Wire(Rc::new(Packed { kind, message }))) };
+        // What is kept here is not shared.
+        match Rc::get_mut(&mut packed) {
+            Some(place) => {
+                place.kind = kind;
+                // Taken apart: most messages are heartbeats, of which there is less to copy.
+                place.message = match message {
+                    Message::BLE(message) => Message::BLE(message),
+                    Message::SequencePaxos(message) => Message::SequencePaxos(message),
+                };
+            }
+            None => packed = Rc::new(Packed { kind, message }),
+        }
+        (to, Wire(packed))
+    }
+
+    /// The crate's message, copied only where someone else still looks at it.
+    #[inline]
+    pub(crate) fn unpack(&mut self, mut wire: Wire) -> Message<Value> {
+        let Some(packed) = Rc::get_mut(&mut wire.0) else { return wire.0.message.clone() };
+        let message = std::mem::replace(&mut packed.message, empty());
+        self.0.push(wire.0);
+        message
+    }
+}
+
+/// A message that owns no memory.
+fn empty() -> Message<Value> {
+    let msg = HeartbeatMsg::Request(HeartbeatRequest { round: 0 });
+    Message::BLE(BLEMessage { from: 0, to: 0, msg })
 }
 
 impl fmt::Debug for Wire {
     /// The content only: whoever shows a message shows sender and receiver.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
+        match self.message() {
             Message::BLE(message) => message.msg.fmt(f),
             Message::SequencePaxos(message) => message.msg.fmt(f),
         }

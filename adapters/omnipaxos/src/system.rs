@@ -2,7 +2,7 @@
 
 use crate::compat;
 use crate::image::{BallotWrite, Image, SharedImage};
-use crate::message::{KINDS, Kind, Wire};
+use crate::message::{KINDS, Kind, Packing, Wire};
 use crate::store::Store;
 use misrule_models::{Fields, NodeId};
 use misrule_world::{Argument, BootError, Context, Input, Operation, Setup, System, Vocabulary};
@@ -10,6 +10,7 @@ use omnipaxos::ballot_leader_election::Ballot;
 use omnipaxos::macros::Entry;
 use omnipaxos::messages::Message;
 use omnipaxos::{ClusterConfig, OmniPaxos, OmniPaxosConfig, ServerConfig};
+use std::cell::RefCell;
 use std::fmt::{self, Display};
 use std::rc::Rc;
 
@@ -44,6 +45,7 @@ pub struct Omnipaxos {
     resend: u16,
     /// For each node the memory that its image uses, whatever the execution; emptied at every start.
     images: Vec<SharedImage>,
+    packing: RefCell<Packing>,
 }
 
 impl Omnipaxos {
@@ -68,6 +70,7 @@ impl Omnipaxos {
             batch: setup.settings.integer("batch") as usize,
             resend: setup.settings.integer("resend") as u16,
             images: (0..nodes).map(|_| SharedImage::default()).collect(),
+            packing: RefCell::default(),
         }
     }
 
@@ -141,25 +144,33 @@ impl Role {
 
 impl Node {
     /// Hands on what the server sends and follows its role.
-    fn settle(&mut self, cx: &mut Context<Wire>) {
+    fn settle(&mut self, packing: &mut Packing, cx: &mut Context<Wire>) {
         compat::take_messages(&mut self.paxos, &mut self.outgoing);
-        let mut image = self.image.borrow_mut();
-        let leader = image.promise().map_or(0, |ballot| ballot.pid);
-        match (image.take_ballot_write(), leader == self.pid) {
-            (Some(BallotWrite::Promise), true) => self.role = Role::Electing,
-            (Some(BallotWrite::Promise), false) => self.role = Role::Preparing,
-            (Some(BallotWrite::AcceptedRound), true) => self.role = Role::Leading,
-            (Some(BallotWrite::AcceptedRound), false) => self.role = Role::Following,
-            (None, _) => {}
+        let write = self.image.borrow_mut().take_ballot_write();
+        if let Some(write) = write {
+            self.role = match (write, self.leader() == self.pid) {
+                (BallotWrite::Promise, true) => Role::Electing,
+                (BallotWrite::Promise, false) => Role::Preparing,
+                (BallotWrite::AcceptedRound, true) => Role::Leading,
+                (BallotWrite::AcceptedRound, false) => Role::Following,
+            };
         }
-        drop(image);
+        if self.outgoing.is_empty() {
+            return;
+        }
+        let leader = self.leader();
         for message in self.outgoing.drain(..) {
-            let (to, message) = Wire::pack(message);
+            let (to, message) = packing.pack(message);
             if message.kind() == Kind::PrepareReq && to.map(pid) == Some(leader) {
                 self.role = Role::Recovering;
             }
             cx.send(to.unwrap_or(Context::<Wire>::NOBODY), message);
         }
+    }
+
+    /// The server whose ballot is promised; 0 for none.
+    fn leader(&self) -> u64 {
+        self.image.borrow().promise().map_or(0, |ballot| ballot.pid)
     }
 }
 
@@ -190,14 +201,15 @@ impl System for Omnipaxos {
         shared.borrow_mut().take_ballot_write();
         let image = Rc::clone(shared);
         let mut node = Node { paxos, image, outgoing: Vec::new(), pid: pid(cx.me()), role, tick: 0 };
-        node.settle(cx);
+        node.settle(&mut self.packing.borrow_mut(), cx);
         cx.set_timer(TICK);
         Ok(node)
     }
 
     fn handle(&self, node: &mut Node, input: Input<Self::Message>, cx: &mut Context<Self::Message>) {
+        let mut packing = self.packing.borrow_mut();
         match input {
-            Input::Message { message, .. } => node.paxos.handle_incoming(message.unpack()),
+            Input::Message { message, .. } => node.paxos.handle_incoming(packing.unpack(message)),
             Input::Timer(_) => {
                 node.paxos.tick();
                 node.tick = (node.tick + 1) % (self.resend * FLUSH_TICKS as u16);
@@ -211,7 +223,7 @@ impl System for Omnipaxos {
             Input::Request { .. } => drop(node.paxos.trim(None)),
             Input::Local(_) => {}
         }
-        node.settle(cx);
+        node.settle(&mut packing, cx);
     }
 
     fn view(&self, node: &Node, out: &mut View) {

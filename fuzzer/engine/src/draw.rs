@@ -64,6 +64,27 @@ impl Weights {
             ..BASE
         }
     }
+
+    fn of_kind(&self, kind: ChoiceKind) -> u32 {
+        match kind {
+            ChoiceKind::Deliver => self.deliver,
+            ChoiceKind::Drop => self.drop,
+            ChoiceKind::Duplicate => self.duplicate,
+            ChoiceKind::Timer => self.timer,
+            ChoiceKind::Local => self.local,
+            ChoiceKind::Request => self.request,
+            ChoiceKind::Crash => self.crash,
+            ChoiceKind::Restart => self.restart,
+            ChoiceKind::Cut => self.isolate + self.cut,
+            ChoiceKind::Heal => self.heal,
+            ChoiceKind::Draw => self.draw,
+            ChoiceKind::Disk => self.disk,
+            ChoiceKind::Retry => self.retry,
+            ChoiceKind::Abandon => self.abandon,
+            // Never drawn: it ends an execution.
+            ChoiceKind::Recover => 0,
+        }
+    }
 }
 
 /// Draws enabled choices. An isolation is drawn as a whole and expands to plain cuts, one a step, so that the
@@ -73,18 +94,43 @@ pub struct Drawer {
     weights: Weights,
     operations: u32,
     pending: Vec<Choice>,
+    /// The kinds that the contract and the target's names leave possible: bit set.
+    possible: u32,
+    /// Which kinds had something to offer when the table was made: bit set.
+    offered: u32,
+    /// These kinds with their weights, each added to those before it: seldom another one than the step before.
+    table: Vec<(u32, ChoiceKind)>,
 }
 
 impl Drawer {
     /// A drawer for a fault profile.
     pub fn new(profile: FaultProfile) -> Self {
-        Self { weights: Weights::of(profile), operations: 0, pending: Vec::new() }
+        let (pending, table) = (Vec::new(), Vec::new());
+        Self { weights: Weights::of(profile), operations: 0, pending, possible: 0, offered: 0, table }
     }
 
     /// Forgets what is left of a macro choice. Call it before each execution.
     pub fn reset(&mut self, menu: &Menu) {
         self.pending.clear();
         self.operations = menu.operations.iter().map(|(weight, _)| u32::from(*weight)).sum();
+        let when = |possible: bool, kind: ChoiceKind| if possible { bit(kind) } else { 0 };
+        let always = [
+            ChoiceKind::Deliver,
+            ChoiceKind::Timer,
+            ChoiceKind::Local,
+            ChoiceKind::Crash,
+            ChoiceKind::Restart,
+            ChoiceKind::Heal,
+            ChoiceKind::Disk,
+            ChoiceKind::Retry,
+            ChoiceKind::Abandon,
+        ];
+        self.possible = always.into_iter().map(bit).sum::<u32>()
+            | when(self.operations > 0, ChoiceKind::Request)
+            | when(!menu.draws.is_empty(), ChoiceKind::Draw)
+            | when(menu.contract.loss, ChoiceKind::Drop)
+            | when(menu.contract.duplication, ChoiceKind::Duplicate)
+            | when(menu.nodes > 1, ChoiceKind::Cut);
     }
 
     /// An enabled choice, or `None` when nothing at all can happen.
@@ -94,34 +140,64 @@ impl Drawer {
                 return Some(choice);
             }
         }
-        let all_up = menu.up.count_ones();
-        let down = u32::from(menu.nodes) - all_up;
-        let w = &self.weights;
-        let when = |enabled: bool, weight: u32| if enabled { weight } else { 0 };
-        let table = [
-            (ChoiceKind::Deliver, when(menu.waiting > 0, w.deliver)),
-            (ChoiceKind::Timer, when(menu.timers_set > 0, w.timer)),
-            (ChoiceKind::Request, when(draw_clients::can_ask(menu) && self.operations > 0, w.request)),
-            (ChoiceKind::Local, when(menu.locals_enabled > 0, w.local)),
-            (ChoiceKind::Draw, when(!menu.draws.is_empty(), w.draw)),
-            (ChoiceKind::Drop, when(menu.waiting > 0 && menu.contract.loss, w.drop)),
-            (ChoiceKind::Duplicate, when(menu.waiting > 0 && menu.contract.duplication, w.duplicate)),
-            (ChoiceKind::Crash, when(all_up > 0, w.crash)),
-            (ChoiceKind::Restart, when(down > 0, w.restart)),
-            (ChoiceKind::Cut, when(menu.nodes > 1, w.isolate + w.cut)),
-            (ChoiceKind::Heal, when(menu.cuts > 0, w.heal)),
-            (ChoiceKind::Disk, when(draw_disk::has_outcomes(menu), w.disk)),
-            (ChoiceKind::Retry, when(all_up > 0 && menu.sessions_waiting != 0, w.retry)),
-            (ChoiceKind::Abandon, when(menu.sessions_waiting != 0, w.abandon)),
-        ];
-        let total: u32 = table.iter().map(|(_, weight)| weight).sum();
-        if total == 0 {
-            return None;
+        let offered = self.offered(menu);
+        if offered != self.offered {
+            self.tabulate(offered);
         }
+        let total = self.table.last()?.0;
         // A kind may turn out to have nothing to offer, such as a cut where every link is cut already.
-        (0..DRAWS).find_map(|_| self.choice(drawn(&table, rng.below(total)), menu, rng))
+        for _ in 0..DRAWS {
+            let found = match self.drawn(rng.below(total)) {
+                ChoiceKind::Deliver => message(menu, rng).map(Choice::Deliver),
+                kind => self.choice(kind, menu, rng),
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
     }
 
+    /// Which kinds have something to offer now: bit set.
+    fn offered(&self, menu: &Menu) -> u32 {
+        let mut offered = self.possible;
+        let mut unless = |enabled: bool, kinds: u32| offered &= if enabled { u32::MAX } else { !kinds };
+        unless(
+            menu.waiting > 0,
+            bit(ChoiceKind::Deliver) | bit(ChoiceKind::Drop) | bit(ChoiceKind::Duplicate),
+        );
+        unless(menu.timers_set > 0, bit(ChoiceKind::Timer));
+        unless(menu.locals_enabled > 0, bit(ChoiceKind::Local));
+        unless(draw_clients::can_ask(menu), bit(ChoiceKind::Request));
+        unless(menu.up != 0, bit(ChoiceKind::Crash) | bit(ChoiceKind::Retry));
+        unless(menu.sessions_waiting != 0, bit(ChoiceKind::Retry) | bit(ChoiceKind::Abandon));
+        unless(menu.up != all(menu), bit(ChoiceKind::Restart));
+        unless(menu.cuts > 0, bit(ChoiceKind::Heal));
+        unless(menu.files != 0 && draw_disk::has_outcomes(menu), bit(ChoiceKind::Disk));
+        offered
+    }
+
+    /// Makes the table for a set of kinds. Kinds without weight are left out.
+    fn tabulate(&mut self, offered: u32) {
+        self.offered = offered;
+        self.table.clear();
+        let mut sum = 0;
+        for kind in KINDS {
+            let weight = self.weights.of_kind(kind);
+            if offered & bit(kind) != 0 && weight > 0 {
+                sum += weight;
+                self.table.push((sum, kind));
+            }
+        }
+    }
+
+    /// The kind at a place of the summed weights.
+    fn drawn(&self, at: u32) -> ChoiceKind {
+        self.table.iter().find(|(end, _)| at < *end).map_or(ChoiceKind::Deliver, |(_, kind)| *kind)
+    }
+
+    /// A choice of that kind. Never inlined: it would drag its sums of bits into every pick.
+    #[inline(never)]
     fn choice(&mut self, kind: ChoiceKind, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
         match kind {
             ChoiceKind::Deliver => message(menu, rng).map(Choice::Deliver),
@@ -141,7 +217,7 @@ impl Drawer {
                 Some(draw_disk::crash(node, menu, rng, &mut self.pending))
             }
             ChoiceKind::Restart => {
-                let down = !menu.up & (u64::MAX >> (64 - u32::from(menu.nodes)));
+                let down = !menu.up & all(menu);
                 let node = nth_bit(down, rng.below(down.count_ones()))?;
                 Some(draw_disk::restart(node, menu, rng, &mut self.pending))
             }
@@ -198,15 +274,31 @@ impl Drawer {
 /// Draws until some kind has something to offer, at most so often.
 const DRAWS: u32 = 64;
 
-/// The kind at a place of the summed weights.
-fn drawn(table: &[(ChoiceKind, u32)], mut at: u32) -> ChoiceKind {
-    for (kind, weight) in table {
-        if at < *weight {
-            return *kind;
-        }
-        at -= weight;
-    }
-    ChoiceKind::Deliver
+/// Kinds in the order of the table: the commonest come first.
+const KINDS: [ChoiceKind; 14] = [
+    ChoiceKind::Deliver,
+    ChoiceKind::Timer,
+    ChoiceKind::Request,
+    ChoiceKind::Local,
+    ChoiceKind::Draw,
+    ChoiceKind::Drop,
+    ChoiceKind::Duplicate,
+    ChoiceKind::Crash,
+    ChoiceKind::Restart,
+    ChoiceKind::Cut,
+    ChoiceKind::Heal,
+    ChoiceKind::Disk,
+    ChoiceKind::Retry,
+    ChoiceKind::Abandon,
+];
+
+fn bit(kind: ChoiceKind) -> u32 {
+    1 << kind as u8
+}
+
+/// The bit set of all nodes.
+fn all(menu: &Menu) -> u64 {
+    u64::MAX >> (64 - u32::from(menu.nodes))
 }
 
 fn still_applies(menu: &Menu, choice: Choice) -> bool {
@@ -225,31 +317,31 @@ fn message(menu: &Menu, rng: &mut Rng) -> Option<Slot> {
         return None;
     }
     let mut at = rng.below(menu.waiting);
-    for (link, count) in menu.deliverable.iter().enumerate() {
-        let count = u32::from(*count);
-        if at < count {
-            let nodes = usize::from(menu.nodes);
-            let position = if menu.contract.order == LinkOrder::Reorder { at as u16 + 1 } else { 1 };
-            return Some(Slot {
-                from: (link / nodes) as NodeId,
-                to: (link % nodes) as NodeId,
-                at: position,
-                kind: Slot::ANY_KIND,
-            });
+    let mut links = menu.deliverable.iter();
+    for from in 0..menu.nodes {
+        for to in 0..menu.nodes {
+            let count = u32::from(*links.next()?);
+            if at < count {
+                let position = if menu.contract.order == LinkOrder::Reorder { at as u16 + 1 } else { 1 };
+                return Some(Slot { from, to, at: position, kind: Slot::ANY_KIND });
+            }
+            at -= count;
         }
-        at -= count;
     }
     None
 }
 
-/// The `number`-th set bit over all nodes, as node and bit.
+/// The `number`-th set bit over all nodes, as node and bit. Sets are small: bits are counted one by one.
 fn nth_of(sets: &[u32], mut number: u32) -> Option<(NodeId, u8)> {
     for (node, set) in sets.iter().enumerate() {
-        let count = set.count_ones();
-        if number < count {
-            return nth_bit(u64::from(*set), number).map(|bit| (node as NodeId, bit));
+        let mut left = *set;
+        while left != 0 {
+            if number == 0 {
+                return Some((node as NodeId, left.trailing_zeros() as u8));
+            }
+            number -= 1;
+            left &= left - 1;
         }
-        number -= count;
     }
     None
 }

@@ -89,10 +89,14 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
 
     /// Follows one step. Call it from the judge's `after`, also when another oracle has failed, so that a
     /// finding can be classified; it does nothing where the watch does not ask for the model.
+    #[inline]
     pub fn after(&mut self, seen: &Seen<'_, S>, report: &mut Report) {
-        if !seen.watch.model {
-            return;
+        if seen.watch.model {
+            self.step(seen, report);
         }
+    }
+
+    fn step(&mut self, seen: &Seen<'_, S>, report: &mut Report) {
         self.tally.steps_followed += 1;
         self.mapping.recycle(&mut self.events);
         self.mapping.events(seen, &mut self.events);

@@ -4,19 +4,12 @@ use crate::choice::Slot;
 use misrule_models::NodeId;
 use std::collections::VecDeque;
 
-/// One direction of a link. Messages stay where they are; only their order moves.
-#[derive(Clone, Debug)]
-struct Link<M> {
-    order: VecDeque<u16>,
-    slab: Vec<Option<(M, u8)>>,
-    free: Vec<u16>,
-}
-
 /// All links of a world.
 #[derive(Clone, Debug)]
 pub struct Links<M> {
     nodes: NodeId,
-    all: Vec<Link<M>>,
+    /// For each link (`from * nodes + to`) what waits there, in order, with kinds.
+    all: Vec<VecDeque<(M, u8)>>,
     /// For each receiver, bit set of the kinds that this step added or took away.
     changed: Vec<u64>,
     /// Bit set of receivers whose entry in `changed` is not 0: most steps touch none or one.
@@ -25,22 +18,16 @@ pub struct Links<M> {
 
 impl<M: Clone> Links<M> {
     pub(crate) fn new(nodes: NodeId) -> Self {
-        let link = || Link { order: VecDeque::new(), slab: Vec::new(), free: Vec::new() };
-        let all = (0..usize::from(nodes) * usize::from(nodes)).map(|_| link()).collect();
+        let all = (0..usize::from(nodes) * usize::from(nodes)).map(|_| VecDeque::new()).collect();
         Self { nodes, all, changed: vec![0; usize::from(nodes)], receivers: 0 }
     }
 
-    pub(crate) fn index(&self, from: NodeId, to: NodeId) -> usize {
+    fn index(&self, from: NodeId, to: NodeId) -> usize {
         usize::from(from) * usize::from(self.nodes) + usize::from(to)
     }
 
     pub(crate) fn clear(&mut self) {
-        for link in &mut self.all {
-            for at in link.order.drain(..) {
-                link.slab[usize::from(at)] = None;
-                link.free.push(at);
-            }
-        }
+        self.all.iter_mut().for_each(VecDeque::clear);
     }
 
     /// A new step.
@@ -64,63 +51,58 @@ impl<M: Clone> Links<M> {
 
     /// How many messages wait on the link.
     pub fn len(&self, from: NodeId, to: NodeId) -> usize {
-        self.all[self.index(from, to)].order.len()
+        self.all[self.index(from, to)].len()
     }
 
     /// Whether nothing waits anywhere.
     pub fn is_empty(&self) -> bool {
-        self.all.iter().all(|link| link.order.is_empty())
+        self.all.iter().all(VecDeque::is_empty)
     }
 
     /// The messages waiting on the link, in order, with their kinds.
     pub fn waiting(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = (&M, u8)> {
-        let link = &self.all[self.index(from, to)];
-        link.order.iter().filter_map(|at| link.slab[usize::from(*at)].as_ref().map(|(m, kind)| (m, *kind)))
+        self.all[self.index(from, to)].iter().map(|(message, kind)| (message, *kind))
     }
 
-    /// Puts a message at the end of the link.
-    pub(crate) fn push(&mut self, from: NodeId, to: NodeId, message: M, kind: u8) {
-        self.change(to, kind);
+    /// Puts a message at the end of the link; false where so many wait already, and the message is lost.
+    #[inline]
+    pub(crate) fn push(&mut self, from: NodeId, to: NodeId, (message, kind): (M, u8), capacity: u16) -> bool {
         let index = self.index(from, to);
         let link = &mut self.all[index];
-        let at = if let Some(at) = link.free.pop() {
-            link.slab[usize::from(at)] = Some((message, kind));
-            at
-        } else {
-            link.slab.push(Some((message, kind)));
-            link.slab.len() as u16 - 1
-        };
-        link.order.push_back(at);
+        if link.len() >= usize::from(capacity) {
+            return false;
+        }
+        link.push_back((message, kind));
+        self.change(to, kind);
+        true
     }
 
-    /// The kind of the message at `at`, counted from 1.
-    pub(crate) fn kind(&self, slot: Slot) -> Option<u8> {
-        let link = &self.all[self.index(slot.from, slot.to)];
-        let at = *link.order.get(usize::from(slot.at).checked_sub(1)?)?;
-        link.slab[usize::from(at)].as_ref().map(|(_, kind)| *kind)
+    /// The message at the slot with its kind; positions count from 1.
+    #[inline]
+    pub(crate) fn get(&self, slot: Slot) -> Option<&(M, u8)> {
+        self.all[self.index(slot.from, slot.to)].get(usize::from(slot.at).wrapping_sub(1))
     }
 
     /// The position, counted from 1, of the first message of `kind`.
+    #[inline(never)]
     pub(crate) fn first_of_kind(&self, from: NodeId, to: NodeId, kind: u8) -> Option<u16> {
         self.waiting(from, to).position(|(_, found)| found == kind).map(|at| at as u16 + 1)
     }
 
-    /// The message at the slot, which must exist.
-    pub(crate) fn get(&self, slot: Slot) -> Option<&M> {
-        let link = &self.all[self.index(slot.from, slot.to)];
-        let at = *link.order.get(usize::from(slot.at).checked_sub(1)?)?;
-        link.slab[usize::from(at)].as_ref().map(|(message, _)| message)
-    }
-
     /// Takes the message at the slot out of the link.
+    #[inline]
     pub(crate) fn take(&mut self, slot: Slot) -> Option<M> {
         let index = self.index(slot.from, slot.to);
         let link = &mut self.all[index];
-        let position = usize::from(slot.at).checked_sub(1)?;
-        let at = link.order.remove(position)?;
-        link.free.push(at);
-        let (message, kind) = link.slab[usize::from(at)].take()?;
+        let taken = if slot.at == 1 { link.pop_front() } else { take_within(link, slot.at) };
+        let (message, kind) = taken?;
         self.change(slot.to, kind);
         Some(message)
     }
+}
+
+/// Takes a message out of the middle of a link.
+#[inline(never)]
+fn take_within<M>(link: &mut VecDeque<(M, u8)>, at: u16) -> Option<(M, u8)> {
+    link.remove(usize::from(at).checked_sub(1)?)
 }

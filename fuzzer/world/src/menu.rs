@@ -157,12 +157,25 @@ impl Menu {
         nth_bit(self.up, number)
     }
 
+    #[inline]
     pub(crate) fn set_timers(&mut self, node: NodeId, timers: u32, locals: u32) {
         let at = usize::from(node);
+        // What most steps find: a replica that sets its timer again, or none.
+        if self.timers[at] == timers && self.locals[at] == locals {
+            return;
+        }
         replace(&mut self.timers[at], timers, &mut self.timers_set);
         replace(&mut self.locals[at], locals, &mut self.locals_enabled);
     }
 
+    /// One message more can be delivered.
+    #[inline]
+    pub(crate) fn add_deliverable(&mut self, link: usize) {
+        self.deliverable[link] += 1;
+        self.waiting += 1;
+    }
+
+    #[inline]
     pub(crate) fn set_deliverable(&mut self, link: usize, count: u16) {
         self.waiting = self.waiting + u32::from(count) - u32::from(self.deliverable[link]);
         self.deliverable[link] = count;

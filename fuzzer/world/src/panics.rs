@@ -19,25 +19,33 @@ pub(crate) struct Place {
     pub(crate) message: String,
 }
 
-/// What came out of a guarded call.
-pub(crate) enum Guarded<R> {
-    Returned(R),
+/// Why a guarded call did not return.
+#[derive(Debug)]
+pub(crate) enum Unwound {
     Panicked(Place),
-    Unwound(Box<dyn Any + Send>),
+    /// Unwound without the panic hook, with a value of its own.
+    Thrown(Box<dyn Any + Send>),
 }
 
-/// Runs `call`; a panic in it prints nothing and is returned.
-pub(crate) fn guard<R>(call: impl FnOnce() -> R) -> Guarded<R> {
+impl Unwound {
+    #[cold]
+    pub(crate) fn thrown(payload: impl Any + Send) -> Box<Self> {
+        Box::new(Self::Thrown(Box::new(payload)))
+    }
+}
+
+/// Runs `call`; a panic in it prints nothing and is returned, boxed, since results are moved at every step.
+#[inline]
+pub(crate) fn guard<R>(call: impl FnOnce() -> R) -> Result<R, Box<Unwound>> {
     INSIDE.set(true);
     let result = catch_unwind(AssertUnwindSafe(call));
     INSIDE.set(false);
-    match result {
-        Ok(value) => Guarded::Returned(value),
-        Err(payload) => match LAST.take() {
-            Some(place) => Guarded::Panicked(place),
-            None => Guarded::Unwound(payload),
-        },
-    }
+    result.map_err(unwound)
+}
+
+#[cold]
+fn unwound(payload: Box<dyn Any + Send>) -> Box<Unwound> {
+    Box::new(LAST.take().map_or(Unwound::Thrown(payload), Unwound::Panicked))
 }
 
 /// Installs the hook that records panics of targets, once a process; other panics go to the hook before.
@@ -79,7 +87,7 @@ fn normalised(file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Guarded, guard, install, normalised};
+    use super::{Unwound, guard, install, normalised};
 
     #[test]
     fn paths_lose_machine_and_version() {
@@ -92,9 +100,11 @@ mod tests {
     #[test]
     fn a_panic_is_caught_with_its_place() {
         install();
-        let Guarded::Panicked(place) = guard(|| panic!("value {}", 7)) else { panic!("must panic") };
+        let Unwound::Panicked(place) = *guard(|| panic!("value {}", 7)).unwrap_err() else {
+            panic!("no place")
+        };
         assert!(place.place.starts_with("world/src/panics.rs:"), "{}", place.place);
         assert_eq!(place.message, "value 7");
-        assert!(matches!(guard(|| 3), Guarded::Returned(3)));
+        assert!(matches!(guard(|| 3), Ok(3)));
     }
 }

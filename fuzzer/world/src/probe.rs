@@ -47,18 +47,35 @@ pub(crate) fn is_on() -> bool {
 }
 
 /// Calls `act`, and times it where `timed` says so.
+#[expect(clippy::inline_always, reason = "several at every step, each nothing but a branch")]
+#[inline(always)]
 pub(crate) fn section<R>(timed: bool, section: Section, act: impl FnOnce() -> R) -> R {
-    let start = if timed { CLOCK.get().map(|clock| (clock, clock(), clock())) } else { None };
+    let started = if timed { begin() } else { None };
     let result = act();
-    if let Some((clock, before, start)) = start {
-        let (end, reading) = (clock(), start - before);
-        let mut spent = SPENT.get();
-        // Wraps where single readings make it negative; the sum over many does not stay so.
-        let own = (end - start).wrapping_sub(reading);
-        spent[section as usize] = spent[section as usize].wrapping_add(own);
-        SPENT.set(spent);
+    if let Some(started) = started {
+        end(section, started);
     }
     result
+}
+
+/// The clock, and two readings of it.
+type Started = (Clock, u64, u64);
+
+#[cold]
+#[inline(never)]
+fn begin() -> Option<Started> {
+    CLOCK.get().map(|clock| (clock, clock(), clock()))
+}
+
+#[cold]
+#[inline(never)]
+fn end(section: Section, (clock, before, start): Started) {
+    let (end, reading) = (clock(), start - before);
+    let mut spent = SPENT.get();
+    // Wraps where single readings make it negative; the sum over many does not stay so.
+    let own = (end - start).wrapping_sub(reading);
+    spent[section as usize] = spent[section as usize].wrapping_add(own);
+    SPENT.set(spent);
 }
 
 #[cfg(test)]

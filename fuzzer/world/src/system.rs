@@ -6,6 +6,7 @@ use crate::disk::{self, DiskHandle};
 use crate::rng::mix;
 use crate::vocabulary::Vocabulary;
 use misrule_models::{Fields, NodeId};
+use std::collections::VecDeque;
 use std::fmt::Debug;
 
 /// Messages that one call into a node may send before the step budget is exceeded.
@@ -75,7 +76,7 @@ pub enum Input<M> {
 pub struct Context<M> {
     pub(crate) me: NodeId,
     pub(crate) nodes: NodeId,
-    pub(crate) outbox: Vec<(NodeId, M)>,
+    pub(crate) outbox: VecDeque<(NodeId, M)>,
     pub(crate) timers: u32,
     pub(crate) locals: u32,
     pub(crate) answers: Vec<(Call, Answer)>,
@@ -115,6 +116,7 @@ impl<M> Context<M> {
 
     /// Sends a message. A receiver that does not exist is a finding; use [`Context::NOBODY`] for an address
     /// that cannot even be expressed. Sending very many messages in one step exceeds the step budget.
+    #[inline]
     pub fn send(&mut self, to: NodeId, message: M) {
         if self.has_crashed() {
             return;
@@ -122,7 +124,7 @@ impl<M> Context<M> {
         if self.outbox.len() >= SENDS_MAX {
             budget::exceed(Budget::Sends);
         }
-        self.outbox.push((to, message));
+        self.outbox.push_back((to, message));
     }
 
     /// Answers a call; any node may. The client sees it at once. An answer to a call that is not open any more,

@@ -16,17 +16,18 @@ use crate::judge::Judge;
 use crate::links::Links;
 use crate::log;
 use crate::menu::Menu;
-use crate::panics::{self, Guarded, guard};
+use crate::panics::{self, Unwound, guard};
 use crate::probe::{self, Section};
 use crate::recovery::{Recovers, Recovery, Standing};
 use crate::report::{Effect, Failure, Report, Watch};
 use crate::run::{About, FaultCount, Run};
-use crate::system::{Context, Draws, Input, System};
+use crate::system::{BootError, Context, Draws, Input, System};
 use crate::trace::Recorder;
 use crate::vocabulary::Vocabulary;
 use failures::failure;
 use misrule_models::NodeId;
 use recover::Ongoing;
+use std::collections::VecDeque;
 
 /// One system with its judge, simulated. It does nothing by itself.
 pub struct World<S: System, J> {
@@ -84,7 +85,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             cx: Context {
                 me: 0,
                 nodes: vocabulary.nodes,
-                outbox: Vec::new(),
+                outbox: VecDeque::new(),
                 timers: 0,
                 locals: 0,
                 answers: Vec::new(),
@@ -111,42 +112,82 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
     }
 
-    /// Runs `call` on the node inside the guard, then refreshes its view, its timers and its sends.
-    fn call(&mut self, node: NodeId, input: Option<Input<S::Message>>, report: &mut Report) {
+    /// Readies a node's context and disk for a call; a start sees what the last crash kept.
+    #[inline]
+    fn begin_call(&mut self, node: NodeId, start: bool) {
         let at = usize::from(node);
         self.cx.me = node;
         self.cx.timers = self.menu.timers[at];
         self.cx.locals = self.menu.locals[at];
-        self.begin_disk(node, input.is_none());
-        let (system, cx) = (&self.system, &mut self.cx);
+        self.begin_disk(node, start);
+    }
+
+    /// Starts a node inside the guard and refreshes its view.
+    fn start(&mut self, node: NodeId, report: &mut Report) {
+        let at = usize::from(node);
+        self.begin_call(node, true);
+        let (system, cx, timed) = (&self.system, &mut self.cx, self.timed);
         let (slot, view) = (&mut self.nodes[at], &mut self.views[at]);
-        let timed = self.timed;
         let result = disk::enter(&mut self.disks[at], || {
             guard(|| {
-                probe::section(timed, Section::Target, || {
-                    match (input, slot.as_mut()) {
-                        (None, _) => *slot = Some(system.boot(cx)?),
-                        (Some(input), Some(running)) => system.handle(running, input, cx),
-                        (Some(_), None) => {}
-                    }
-                    Ok(())
-                })?;
-                if let Some(running) = slot.as_ref()
-                    && !cx.has_crashed()
-                {
+                let running = slot.insert(probe::section(timed, Section::Target, || system.boot(cx))?);
+                if !cx.has_crashed() {
                     probe::section(timed, Section::View, || system.view(running, view));
                 }
-                Ok(())
+                Ok::<(), BootError>(())
             })
         });
+        // A refusal comes out as a thrown value does.
+        let result = result.and_then(|started| started.map_err(Unwound::thrown));
+        self.end_call(node, result, report);
+    }
+
+    /// Hands an input to a node inside the guard and refreshes its view.
+    #[inline]
+    fn give(&mut self, node: NodeId, input: Input<S::Message>, report: &mut Report) {
+        if self.watch.model || (self.watch.keys && self.judge.reads_input()) {
+            self.input = Some(input.clone());
+        }
+        let at = usize::from(node);
+        self.begin_call(node, false);
+        // What fires or runs is no longer set; the menu learns of it after the call.
+        match input {
+            Input::Timer(timer) => self.cx.timers &= !(1 << timer),
+            Input::Local(step) => self.cx.locals &= !(1 << step),
+            _ => {}
+        }
+        let (system, cx, timed) = (&self.system, &mut self.cx, self.timed);
+        let (slot, view) = (&mut self.nodes[at], &mut self.views[at]);
+        let result = disk::enter(&mut self.disks[at], || {
+            guard(|| {
+                let Some(running) = slot else { return };
+                probe::section(timed, Section::Target, || system.handle(running, input, cx));
+                if !cx.has_crashed() {
+                    probe::section(timed, Section::View, || system.view(running, view));
+                }
+            })
+        });
+        self.end_call(node, result, report);
+    }
+
+    /// Takes note of what a call has done: to the disk, to timers, and what it sent.
+    #[inline]
+    fn end_call(&mut self, node: NodeId, result: Result<(), Box<Unwound>>, report: &mut Report) {
         let crash = self.after_disk(node);
         // What a node does or says beyond its crash point is nothing.
-        if crash.is_none() && !matches!(result, Guarded::Returned(Ok(()))) {
-            report.failure = failure(result, node);
+        if let Err(unwound) = result
+            && crash.is_none()
+        {
+            report.failure = Some(failure(*unwound, node));
         }
         self.menu.set_timers(node, self.cx.timers, self.cx.locals);
         self.touched |= 1 << node;
-        self.flush(node, report);
+        if !self.cx.draws.made.is_empty() {
+            self.count_draws();
+        }
+        if !self.cx.outbox.is_empty() {
+            self.flush(node, report);
+        }
         if !self.cx.answers.is_empty() {
             self.take_answers();
         }
@@ -177,35 +218,32 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
     }
 
-    fn give(&mut self, node: NodeId, input: Input<S::Message>, report: &mut Report) {
-        if self.watch.model || (self.watch.keys && self.judge.reads_input()) {
-            self.input = Some(input.clone());
-        }
-        self.call(node, Some(input), report);
-    }
-
-    /// Executes a choice that is about a node or a link; message choices are in [`Self::message`].
+    /// Executes a choice.
+    #[inline]
     fn act(&mut self, choice: Choice, report: &mut Report) -> Result<Option<NodeId>, Effect> {
-        self.check(choice).map_err(Effect::Skipped)?;
-        match choice {
-            Choice::Deliver(slot) | Choice::Drop(slot) | Choice::Duplicate(slot) => {
-                self.message(choice, slot, report)
-            }
+        let (node, input) = match choice {
+            Choice::Deliver(slot) => self.deliver(slot, report)?,
             Choice::Timer { node, timer } => {
-                self.menu.set_timers(
-                    node,
-                    self.menu.timers[usize::from(node)] & !(1 << timer),
-                    self.menu.locals[usize::from(node)],
-                );
-                self.give(node, Input::Timer(timer), report);
-                Ok(Some(node))
+                self.check(choice).map_err(Effect::Skipped)?;
+                (node, Input::Timer(timer))
             }
             Choice::Local { node, step } => {
-                let at = usize::from(node);
-                self.menu.set_timers(node, self.menu.timers[at], self.menu.locals[at] & !(1 << step));
-                self.give(node, Input::Local(step), report);
-                Ok(Some(node))
+                self.check(choice).map_err(Effect::Skipped)?;
+                (node, Input::Local(step))
             }
+            other => return self.act_beside(other, report),
+        };
+        self.give(node, input, report);
+        Ok(Some(node))
+    }
+
+    /// Executes a choice that is neither a delivery nor a timer nor a local step: those are most.
+    #[inline(never)]
+    fn act_beside(&mut self, choice: Choice, report: &mut Report) -> Result<Option<NodeId>, Effect> {
+        self.check(choice).map_err(Effect::Skipped)?;
+        match choice {
+            Choice::Drop(slot) => self.lose(slot, report),
+            Choice::Duplicate(slot) => self.duplicate(slot, report),
             Choice::Request { .. } | Choice::Retry { .. } | Choice::Abandon { .. } => {
                 Ok(self.client(choice, report))
             }
@@ -215,7 +253,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             }
             Choice::CrashAt { .. } | Choice::Disk { .. } => self.arm(choice),
             Choice::Restart { node } => {
-                self.call(node, None, report);
+                self.start(node, report);
                 self.set_up(node, self.nodes[usize::from(node)].is_some());
                 Ok(Some(node))
             }
@@ -232,30 +270,35 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 self.cx.draws.fixed[at] = Some(value);
                 Ok(None)
             }
-            // Refused above.
-            Choice::Recover { .. } => Ok(None),
+            // Given to nodes by others, or refused above.
+            Choice::Deliver(_) | Choice::Timer { .. } | Choice::Local { .. } | Choice::Recover { .. } => {
+                Ok(None)
+            }
         }
     }
 
+    #[inline]
     fn begin_step(&mut self, report: &mut Report) {
         report.keys.clear();
         report.pushed.clear();
-        // Written only where something is left: dropping nothing costs as much as the step's bookkeeping.
-        if report.failure.is_some() {
-            report.failure = None;
-        }
         report.model_property = None;
-        if report.trace.is_some() {
-            report.trace = None;
+        // Dropping nothing costs as much as the rest of this: it is done where something is left.
+        let left = report.failure.is_some() || report.trace.is_some() || !self.sends.is_empty();
+        if left || self.input.is_some() || self.watch.trace {
+            self.forget_step(report);
         }
-        if self.input.is_some() {
-            self.input = None;
-        }
-        self.sends.clear();
         self.clients.events.clear();
         self.touched = 0;
         self.died = false;
         self.links.start_step();
+    }
+
+    #[inline(never)]
+    fn forget_step(&mut self, report: &mut Report) {
+        report.failure = None;
+        report.trace = None;
+        self.input = None;
+        self.sends.clear();
         if self.watch.trace {
             log::start();
         }
@@ -293,7 +336,7 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
         }
         for node in 0..self.vocabulary.nodes {
             let before = report.failure.take();
-            self.call(node, None, report);
+            self.start(node, report);
             report.failure = before.or(report.failure.take());
             self.set_up(node, self.nodes[usize::from(node)].is_some());
         }

@@ -289,11 +289,25 @@ impl Disk {
     }
 
     /// Starts counting the operations of a new step, and recording them when watched.
+    #[inline]
     pub(crate) fn start_step(&mut self, watch: DiskWatch) {
+        self.watch = watch;
+        // Nothing is recorded but of operations, and those are counted.
+        if self.count > 0 {
+            self.forget_operations();
+        }
+    }
+
+    #[inline(never)]
+    fn forget_operations(&mut self) {
         self.operations.clear();
         self.lines.clear();
         self.count = 0;
-        self.watch = watch;
+    }
+
+    /// Whether the step has done nothing here, and no choice had decided about it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.count == 0 && !self.faults.is_armed()
     }
 
     /// The operations since the step began, if it was watched.
@@ -350,6 +364,7 @@ impl Disk {
     }
 
     /// Brings about what the last crash keeps; the next start of the node sees it.
+    #[inline(never)]
     pub(crate) fn recover(&mut self) {
         let Some(records) = self.crashed.take() else { return };
         if self.files.is_used() {

@@ -6,7 +6,7 @@ use crate::choice::{Choice, ChoiceKind};
 use crate::disk::DiskWatch;
 use crate::judge::Judge;
 use crate::keep::Keep;
-use crate::panics::{Guarded, guard};
+use crate::panics::{Unwound, guard};
 use crate::probe::{self, Section};
 use crate::report::{Effect, Report};
 use crate::system::System;
@@ -14,6 +14,7 @@ use misrule_models::NodeId;
 
 impl<S: System, J: Judge<S>> World<S, J> {
     /// Readies the disk of a node for a call; a start sees what the last crash kept.
+    #[inline]
     pub(super) fn begin_disk(&mut self, node: NodeId, start: bool) {
         let Some(disk) = self.disks[usize::from(node)].as_mut() else { return };
         if start {
@@ -29,7 +30,14 @@ impl<S: System, J: Judge<S>> World<S, J> {
 
     /// Takes note of what a call did to its disk. Returns what the crash keeps where the call has passed its crash
     /// point.
+    #[inline]
     pub(super) fn after_disk(&mut self, node: NodeId) -> Option<Keep> {
+        let disk = self.disks[usize::from(node)].as_ref()?;
+        if disk.is_idle() { None } else { self.after_operations(node) }
+    }
+
+    #[inline(never)]
+    fn after_operations(&mut self, node: NodeId) -> Option<Keep> {
         let at = usize::from(node);
         let disk = self.disks[at].as_mut()?;
         self.menu.unsynced[at] = disk.pending().min(usize::from(u16::MAX)) as u16;
@@ -63,7 +71,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
     pub(super) fn crash(&mut self, node: NodeId, keep: Keep, report: &mut Report) {
         let at = usize::from(node);
         let (running, timed) = (self.nodes[at].take(), self.timed);
-        if let Guarded::Panicked(place) = guard(|| probe::section(timed, Section::Target, || drop(running))) {
+        if let Err(unwound) = guard(|| probe::section(timed, Section::Target, || drop(running)))
+            && let Unwound::Panicked(place) = *unwound
+        {
             report.failure = Some(panic_failure(place));
         }
         if let Some(disk) = self.disks[at].as_mut() {

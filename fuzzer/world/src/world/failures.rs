@@ -1,22 +1,17 @@
 //! What comes out of a call that did not just return, as a failed oracle.
 
 use crate::budget::Budget;
-use crate::panics::{self, Guarded};
+use crate::panics::{self, Unwound};
 use crate::report::Failure;
 use crate::system::BootError;
 use misrule_models::NodeId;
 
 /// What is wrong with a call into a node that did not return well.
 #[cold]
-pub(super) fn failure(result: Guarded<Result<(), BootError>>, node: NodeId) -> Option<Failure> {
-    match result {
-        Guarded::Returned(Ok(())) => None,
-        Guarded::Returned(Err(error)) => {
-            let text = format!("node {} did not start: {}", node + 1, error.0);
-            Some(Failure::new("boot", "node-starts", text))
-        }
-        Guarded::Panicked(place) => Some(panic_failure(place)),
-        Guarded::Unwound(payload) => Some(unwound_failure(&*payload, node)),
+pub(super) fn failure(unwound: Unwound, node: NodeId) -> Failure {
+    match unwound {
+        Unwound::Panicked(place) => panic_failure(place),
+        Unwound::Thrown(payload) => thrown_failure(&*payload, node),
     }
 }
 
@@ -29,7 +24,11 @@ pub(super) fn panic_failure(place: panics::Place) -> Failure {
     }
 }
 
-pub(super) fn unwound_failure(payload: &(dyn std::any::Any + Send), node: NodeId) -> Failure {
+fn thrown_failure(payload: &(dyn std::any::Any + Send), node: NodeId) -> Failure {
+    if let Some(BootError(why)) = payload.downcast_ref() {
+        let text = format!("node {} did not start: {why}", node + 1);
+        return Failure::new("boot", "node-starts", text);
+    }
     match payload.downcast_ref::<Budget>() {
         Some(budget) => {
             let text = format!("node {} exceeded its budget in one step", node + 1);

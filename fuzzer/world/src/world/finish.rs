@@ -4,7 +4,7 @@ use super::World;
 use super::failures::panic_failure;
 use crate::judge::{Judge, Seen};
 use crate::log;
-use crate::panics::{Guarded, guard};
+use crate::panics::{Unwound, guard};
 use crate::probe::{self, Section};
 use crate::report::Report;
 use crate::system::System;
@@ -12,11 +12,12 @@ use misrule_models::NodeId;
 
 impl<S: System, J: Judge<S>> World<S, J> {
     /// Lets the judge look at the step and finishes the record of it.
+    #[inline]
     pub(super) fn finish(&mut self, node: Option<NodeId>, first: bool, report: &mut Report) {
         let watched = self.watch.model || self.watch.keys;
-        let operations = match node.and_then(|node| self.disks[usize::from(node)].as_ref()) {
-            Some(disk) if self.watch.model => disk.operations(),
-            _ => &[],
+        let operations = match node {
+            Some(node) if self.watch.model => self.disks[usize::from(node)].as_ref(),
+            _ => None,
         };
         let seen = Seen {
             system: &self.system,
@@ -26,7 +27,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             input: if watched { self.input.as_ref() } else { None },
             sends: &self.sends,
             clients: &self.clients.events,
-            operations,
+            operations: operations.map_or(&[], |disk| disk.operations()),
             views: &self.views,
             up: self.menu.up,
             died: self.died,
@@ -41,10 +42,8 @@ impl<S: System, J: Judge<S>> World<S, J> {
                     if first { judge.reset(&seen, report) } else { judge.after(&seen, report) }
                 });
             });
-            if let Guarded::Panicked(place) = result {
-                let mut failure = panic_failure(place);
-                failure.oracle = "judge";
-                report.failure = Some(failure);
+            if let Err(unwound) = result {
+                judge_failed(*unwound, report);
             }
         }
         if self.watch.trace {
@@ -52,6 +51,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn record(&mut self, node: Option<NodeId>, first: bool, report: &mut Report) {
         self.recorder.step.node = node;
         for at in 0..self.vocabulary.nodes {
@@ -64,5 +64,14 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.recorder.step.clients.clone_from(&self.clients.events);
         self.recorder.step.log = log::take();
         report.trace = Some(self.recorder.take());
+    }
+}
+
+#[cold]
+fn judge_failed(unwound: Unwound, report: &mut Report) {
+    if let Unwound::Panicked(place) = unwound {
+        let mut failure = panic_failure(place);
+        failure.oracle = "judge";
+        report.failure = Some(failure);
     }
 }

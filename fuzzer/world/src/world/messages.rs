@@ -11,97 +11,112 @@ use misrule_models::NodeId;
 impl<S: System, J: Judge<S>> World<S, J> {
     /// Moves what the node sent onto the links.
     pub(super) fn flush(&mut self, from: NodeId, report: &mut Report) {
-        if !self.cx.draws.made.is_empty() {
-            self.count_draws();
-        }
-        if self.cx.outbox.is_empty() {
-            return;
-        }
-        let mut outbox = std::mem::take(&mut self.cx.outbox);
-        for (to, message) in outbox.drain(..) {
+        while let Some((to, message)) = self.cx.outbox.pop_front() {
             if self.watch.model {
                 self.sends.push((to, message.clone()));
             }
             let kind = self.system.kind(&message);
             if to >= self.vocabulary.nodes {
-                let name = self.vocabulary.kinds.get(usize::from(kind)).copied().unwrap_or("message");
-                let text =
-                    format!("node {} sent {name} to a node that does not exist: {message:?}", from + 1);
-                let mut failure = Failure::new("unknown-receiver", "receiver-exists", text);
-                name.clone_into(&mut failure.detail);
-                report.failure.get_or_insert(failure);
+                self.sent_to_nobody(from, kind, &message, report);
                 continue;
             }
-            let link = self.menu.link(from, to);
-            let lost = if self.menu.cut[link] {
-                self.count_cut(link);
-                " (lost: link is cut)"
-            } else if self.links.len(from, to) >= usize::from(self.menu.contract.capacity) {
-                self.overflow += 1;
-                " (lost: link is full)"
-            } else {
-                ""
-            };
             if self.watch.trace {
-                self.recorder.effect(format!("sent {}->{} {message:?}{lost}", from + 1, to + 1));
+                self.tell_sent(from, to, &message);
             }
-            if lost.is_empty() {
-                self.links.push(from, to, message, kind);
+            let link = self.menu.link(from, to);
+            if self.menu.cut[link] {
+                self.count_cut(link);
+            } else if self.links.push(from, to, (message, kind), self.menu.contract.capacity) {
                 report.pushed.push((from, to));
                 self.touched |= 1 << to;
                 if self.menu.is_up(to) {
-                    self.menu.set_deliverable(link, self.menu.deliverable[link] + 1);
+                    self.menu.add_deliverable(link);
                 }
+            } else {
+                self.overflow += 1;
             }
         }
-        self.cx.outbox = outbox;
     }
 
-    pub(super) fn message(
+    #[cold]
+    fn sent_to_nobody(&self, from: NodeId, kind: u8, message: &S::Message, report: &mut Report) {
+        let name = self.vocabulary.kinds.get(usize::from(kind)).copied().unwrap_or("message");
+        let text = format!("node {} sent {name} to a node that does not exist: {message:?}", from + 1);
+        let mut failure = Failure::new("unknown-receiver", "receiver-exists", text);
+        name.clone_into(&mut failure.detail);
+        report.failure.get_or_insert(failure);
+    }
+
+    /// Tells of a message that is about to be put onto its link, or lost.
+    #[cold]
+    fn tell_sent(&mut self, from: NodeId, to: NodeId, message: &S::Message) {
+        let lost = if self.menu.cut[self.menu.link(from, to)] {
+            " (lost: link is cut)"
+        } else if self.links.len(from, to) >= usize::from(self.menu.contract.capacity) {
+            " (lost: link is full)"
+        } else {
+            ""
+        };
+        self.recorder.effect(format!("sent {}->{} {message:?}{lost}", from + 1, to + 1));
+    }
+
+    /// Takes a message off its link for its receiver.
+    #[inline]
+    pub(super) fn deliver(
         &mut self,
-        choice: Choice,
         slot: Slot,
         report: &mut Report,
-    ) -> Result<Option<NodeId>, Effect> {
-        let (slot, kind) = self.resolve(slot)?;
-        report.choice = choice.with_slot(Slot { kind, ..slot });
-        let skipped = |why| Err(Effect::Skipped(why));
-        match choice {
-            Choice::Deliver(_) if !self.menu.is_up(slot.to) => return skipped("the receiver is down"),
-            Choice::Deliver(_) if self.menu.cut[self.menu.link(slot.from, slot.to)] => {
-                return skipped("the link is cut");
-            }
-            Choice::Duplicate(_)
-                if self.links.len(slot.from, slot.to) >= usize::from(self.menu.contract.capacity) =>
-            {
-                return skipped("the link is full");
-            }
-            _ => {}
+    ) -> Result<(NodeId, Input<S::Message>), Effect> {
+        let slot = self.resolve(slot)?;
+        report.choice = Choice::Deliver(slot);
+        if !self.menu.is_up(slot.to) {
+            return Err(Effect::Skipped("the receiver is down"));
         }
+        let link = self.menu.link(slot.from, slot.to);
+        if self.menu.cut[link] {
+            return Err(Effect::Skipped("the link is cut"));
+        }
+        let Some(message) = self.links.take(slot) else { return Err(Effect::Skipped("no such message")) };
+        self.menu.set_deliverable(link, self.menu.deliverable[link] - 1);
+        if self.watch.trace {
+            self.tell_taken("got", slot, &message);
+        }
+        Ok((slot.to, Input::Message { from: slot.from, message }))
+    }
+
+    #[cold]
+    fn tell_taken(&mut self, verb: &str, slot: Slot, message: &S::Message) {
+        self.recorder.effect(format!("{verb} {}->{} {message:?}", slot.from + 1, slot.to + 1));
+    }
+
+    pub(super) fn lose(&mut self, slot: Slot, report: &mut Report) -> Result<Option<NodeId>, Effect> {
+        let slot = self.resolve(slot)?;
+        report.choice = Choice::Drop(slot);
+        let message = self.links.take(slot).ok_or(Effect::Skipped("no such message"))?;
         self.touched |= 1 << slot.to;
-        if let Choice::Duplicate(_) = choice {
-            if let Some(message) = self.links.get(slot).cloned() {
-                self.links.push(slot.from, slot.to, message, kind);
-                report.pushed.push((slot.from, slot.to));
-                self.refresh(slot.from, slot.to);
-            }
-            return Ok(None);
-        }
-        let Some(message) = self.links.take(slot) else { return skipped("no such message") };
         self.refresh(slot.from, slot.to);
         if self.watch.trace {
-            let verb = if matches!(choice, Choice::Deliver(_)) { "got" } else { "lost" };
-            self.recorder.effect(format!("{verb} {}->{} {message:?}", slot.from + 1, slot.to + 1));
-        }
-        if let Choice::Deliver(_) = choice {
-            self.give(slot.to, Input::Message { from: slot.from, message }, report);
-            return Ok(Some(slot.to));
+            self.tell_taken("lost", slot, &message);
         }
         Ok(None)
     }
 
+    pub(super) fn duplicate(&mut self, slot: Slot, report: &mut Report) -> Result<Option<NodeId>, Effect> {
+        let slot = self.resolve(slot)?;
+        report.choice = Choice::Duplicate(slot);
+        let copy = self.links.get(slot).cloned().ok_or(Effect::Skipped("no such message"))?;
+        if !self.links.push(slot.from, slot.to, copy, self.menu.contract.capacity) {
+            return Err(Effect::Skipped("the link is full"));
+        }
+        self.touched |= 1 << slot.to;
+        report.pushed.push((slot.from, slot.to));
+        self.refresh(slot.from, slot.to);
+        Ok(None)
+    }
+
     /// The slot with its position and the kind that stands there.
-    pub(super) fn resolve(&self, mut slot: Slot) -> Result<(Slot, u8), Effect> {
+    #[inline]
+    fn resolve(&self, mut slot: Slot) -> Result<Slot, Effect> {
         if slot.from >= self.vocabulary.nodes || slot.to >= self.vocabulary.nodes {
             return Err(Effect::Skipped("no such node"));
         }
@@ -114,11 +129,11 @@ impl<S: System, J: Judge<S>> World<S, J> {
         if slot.at > 1 && self.menu.contract.order == LinkOrder::Fifo {
             return Err(Effect::Skipped("the contract keeps the order of links"));
         }
-        let found = self.links.kind(slot).ok_or(Effect::Skipped("no such message"))?;
-        if slot.kind != Slot::ANY_KIND && slot.kind != found {
-            return Err(Effect::Drift { found });
+        let Some((_, found)) = self.links.get(slot) else { return Err(Effect::Skipped("no such message")) };
+        if slot.kind != Slot::ANY_KIND && slot.kind != *found {
+            return Err(Effect::Drift { found: *found });
         }
-        Ok((slot, found))
+        Ok(Slot { kind: *found, ..slot })
     }
 
     pub(super) fn count_cut(&mut self, link: usize) {

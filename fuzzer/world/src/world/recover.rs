@@ -5,7 +5,7 @@ use super::failures::panic_failure;
 use crate::choice::{Choice, ChoiceKind};
 use crate::judge::Judge;
 use crate::menu::nth_bit;
-use crate::panics::{Guarded, guard};
+use crate::panics::{Unwound, guard};
 use crate::recovery::{Core, Recovering, Standing, waiting_text, whole_core};
 use crate::report::{Effect, Failure, Report};
 use crate::run::FaultCount;
@@ -76,16 +76,16 @@ impl<S: System, J: Judge<S>> World<S, J> {
             // Of no node at all, each has made progress.
             (ongoing.core != 0 && recovers.progressed(&now), stopped)
         });
-        match judged {
-            Guarded::Returned((progressed, stopped)) => {
+        match judged.map_err(|unwound| *unwound) {
+            Ok((progressed, stopped)) => {
                 Ok(Standing { progressed, stopped, overflow: self.overflow - ongoing.overflow, disk_bytes })
             }
-            Guarded::Panicked(place) => {
+            Err(Unwound::Panicked(place)) => {
                 let mut failure = panic_failure(place);
                 failure.oracle = "judge";
                 Err(failure)
             }
-            Guarded::Unwound(_) => {
+            Err(Unwound::Thrown(_)) => {
                 Err(Failure::new("judge", "no-panic", "the judge unwound without a panic"))
             }
         }
@@ -99,10 +99,8 @@ impl<S: System, J: Judge<S>> World<S, J> {
         let now = self.recovering(ongoing);
         let (mut out, mut timers) = (String::new(), String::new());
         for node in Core(ongoing.core).nodes() {
-            let told = match guard(|| recovers.waits_for(&now, node)) {
-                Guarded::Returned(text) => text,
-                Guarded::Panicked(_) | Guarded::Unwound(_) => "what its judge panics about".to_owned(),
-            };
+            let told = guard(|| recovers.waits_for(&now, node))
+                .unwrap_or_else(|_| "what its judge panics about".to_owned());
             // Writing to a string cannot fail.
             let _ = write!(out, "node {} waits for {told}; ", node + 1);
             let set = u64::from(self.menu.timers[usize::from(node)]);
