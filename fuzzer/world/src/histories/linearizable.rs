@@ -4,7 +4,7 @@ use super::{Processes, describe, nothing, outcome};
 use crate::clients::{Answer, Call, ClientEvent};
 use crate::report::{Failure, Report};
 use crate::vocabulary::Vocabulary;
-use misrule_history::{Misfit, Online, OnlineVerdict, Operation, Specification};
+use misrule_history::{Misfit, Online, OnlineVerdict, Operation, Specification, Value};
 
 /// Configurations that one execution may try and give up before the oracle says that it does not know. Each takes
 /// some 50 bytes until the next execution begins.
@@ -43,9 +43,24 @@ pub struct Linearizable<S: Specification> {
     vocabulary: Vocabulary,
     online: Online<S>,
     processes: Processes,
-    /// For each session its open call, if it has one, with the number by which `online` knows it.
-    open: Vec<(Option<(Call, usize)>, Operation)>,
+    /// For each session.
+    open: Vec<Open>,
     undecided: u64,
+}
+
+/// The open call of a session.
+struct Open {
+    /// The call, if one is open, and the number by which `online` knows it.
+    call: Option<(Call, usize)>,
+    /// What was asked; its memory is used again.
+    operation: Operation,
+    list: Vec<Value>,
+}
+
+impl Default for Open {
+    fn default() -> Self {
+        Self { call: None, operation: nothing(), list: Vec::new() }
+    }
 }
 
 impl<S: Specification> Linearizable<S> {
@@ -60,7 +75,7 @@ impl<S: Specification> Linearizable<S> {
             vocabulary: vocabulary.clone(),
             online: Online::new(specification, configurations_max),
             processes: Processes::new(vocabulary),
-            open: (0..vocabulary.sessions).map(|_| (None, nothing())).collect(),
+            open: (0..vocabulary.sessions).map(|_| Open::default()).collect(),
             undecided: 0,
         }
     }
@@ -69,8 +84,8 @@ impl<S: Specification> Linearizable<S> {
     pub fn reset(&mut self) {
         self.online.reset();
         self.processes.reset();
-        for (call, _) in &mut self.open {
-            *call = None;
+        for open in &mut self.open {
+            open.call = None;
         }
     }
 
@@ -99,10 +114,11 @@ impl<S: Specification> Linearizable<S> {
         match event {
             ClientEvent::Asked { call, operation, argument, .. } => {
                 let process = self.processes.of(call);
-                if let Some((open, asked)) = self.open.get_mut(usize::from(call.session())) {
-                    describe(asked, &self.vocabulary, operation, argument);
+                if let Some(open) = self.open.get_mut(usize::from(call.session())) {
+                    let asked = &mut open.operation;
+                    describe(asked, &mut open.list, &self.vocabulary, operation, argument);
                     asked.process = process;
-                    *open = Some((call, self.online.invoke(asked)?));
+                    open.call = Some((call, self.online.invoke(asked)?));
                 }
                 Ok(None)
             }
@@ -110,8 +126,8 @@ impl<S: Specification> Linearizable<S> {
             ClientEvent::Answered { call, answer } => self.answered(call, answer),
             ClientEvent::Abandoned { call } => {
                 self.processes.abandon(call);
-                if let Some((open, _)) = self.open.get_mut(usize::from(call.session())) {
-                    *open = None;
+                if let Some(open) = self.open.get_mut(usize::from(call.session())) {
+                    open.call = None;
                 }
                 Ok(None)
             }
@@ -119,12 +135,13 @@ impl<S: Specification> Linearizable<S> {
     }
 
     fn answered(&mut self, call: Call, answer: Answer) -> Result<Option<Failure>, Misfit> {
-        let Some((open, asked)) = self.open.get_mut(usize::from(call.session())) else { return Ok(None) };
-        let Some((_, number)) = open.take_if(|(known, _)| *known == call) else { return Ok(None) };
+        let Some(open) = self.open.get_mut(usize::from(call.session())) else { return Ok(None) };
+        let Some((_, number)) = open.call.take_if(|(known, _)| *known == call) else { return Ok(None) };
         if self.online.verdict() != OnlineVerdict::Holds {
             return Ok(None);
         }
         // The reason is not looked at, and an empty one takes no memory.
+        let asked = &mut open.operation;
         asked.outcome = outcome(answer, "");
         match self.online.answer(number, asked)? {
             OnlineVerdict::Holds => Ok(None),

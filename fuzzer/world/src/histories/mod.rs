@@ -30,7 +30,7 @@ pub fn history<'a>(
         match *event {
             ClientEvent::Asked { call, operation, argument, .. } => {
                 let mut asked = nothing();
-                describe(&mut asked, vocabulary, operation, argument);
+                describe(&mut asked, &mut Vec::new(), vocabulary, operation, argument);
                 history.invoke(processes.of(call), asked.function, asked.key, asked.argument)?;
             }
             ClientEvent::Retried { .. } => {}
@@ -89,13 +89,22 @@ fn nothing() -> Operation {
     }
 }
 
-/// Makes `out` the operation that is asked, in the memory that it has.
-fn describe(out: &mut Operation, vocabulary: &Vocabulary, operation: u8, argument: u32) {
+/// Makes `out` the operation that is asked. A list of values is made in the memory of the last one.
+fn describe(
+    out: &mut Operation,
+    list: &mut Vec<Value>,
+    vocabulary: &Vocabulary,
+    operation: u8,
+    argument: u32,
+) {
     let known = vocabulary.operations.get(usize::from(operation));
     out.function = known.map_or("?", |known| known.name).into();
     out.outcome = Outcome::Unknown;
     let number = |number: u16| if number == 0 { Value::Nil } else { Value::Integer(i64::from(number)) };
     let Keyed { key, from, value } = Keyed::of(argument);
+    if let Value::List(last) = &mut out.argument {
+        *list = std::mem::take(last);
+    }
     out.key = None;
     match known.map_or(Argument::None, |known| known.argument) {
         Argument::None => out.argument = Value::Nil,
@@ -107,12 +116,9 @@ fn describe(out: &mut Operation, vocabulary: &Vocabulary, operation: u8, argumen
                 KeyedValues::None => out.argument = Value::Nil,
                 KeyedValues::Fresh => out.argument = number(value),
                 KeyedValues::FromTo => {
-                    let Value::List(pair) = &mut out.argument else {
-                        out.argument = Value::List(vec![number(from), number(value)]);
-                        return;
-                    };
-                    pair.clear();
-                    pair.extend([number(from), number(value)]);
+                    list.clear();
+                    list.extend([number(from), number(value)]);
+                    out.argument = Value::List(std::mem::take(list));
                 }
             }
         }
