@@ -5,13 +5,14 @@ use crate::projection::{Durable, Projection};
 use crate::system::Kv;
 use misrule_models::LensSet;
 use misrule_models::presets::{Pairs, Waiting};
-use misrule_world::{Contract, Judge, NodeId, Report, Seen, SetupError};
+use misrule_world::{Contract, Judge, NodeId, Recovers, Report, Seen, SetupError};
 
 /// The lenses that the judge computes.
 pub(crate) const LENSES: [&str; 3] = ["pairs@impl", "waiting@impl", "durable@impl"];
 
 /// Judges the service.
 pub struct KvJudge {
+    nodes: NodeId,
     oracles: Oracles,
     projection: Projection,
     /// Lenses over the nodes themselves, and over what waits for them.
@@ -36,7 +37,11 @@ impl KvJudge {
             }
         }
         let projection = Projection::new(!inboxes.is_empty());
-        Ok(Self { oracles: Oracles::new(nodes, contract), projection, states, inboxes })
+        Ok(Self { nodes, oracles: Oracles::new(nodes, contract), projection, states, inboxes })
+    }
+
+    pub(crate) fn nodes(&self) -> NodeId {
+        self.nodes
     }
 
     fn look(&mut self, seen: &Seen<'_, Kv>, report: &mut Report) {
@@ -57,6 +62,10 @@ impl Judge<Kv> for KvJudge {
     fn after(&mut self, seen: &Seen<'_, Kv>, report: &mut Report) {
         report.failure = self.oracles.check(seen);
         self.look(seen, report);
+    }
+
+    fn recovers(&self) -> Option<&dyn Recovers<Kv>> {
+        Some(self)
     }
 
     fn reads_input(&self) -> bool {

@@ -8,7 +8,8 @@
 //!
 //! What lives where: `entry`, `log`, `machine` are what nodes know, `message` what they say; `node`, `elect`,
 //! `replicate`, `client` the protocol; [`Store`] the storage engine with `wal`, `scan`, `snapshot` and `recovery`;
-//! `oracles` what must hold, `projection` what lenses see; [`BUGS`] what can be planted.
+//! `oracles` what must hold, `projection` what lenses see, `progress` what is promised once faults have
+//! stopped; [`BUGS`] what can be planted.
 //!
 //! # What disks it survives
 //!
@@ -55,6 +56,7 @@ mod machine;
 mod message;
 mod node;
 mod oracles;
+mod progress;
 mod projection;
 mod recovery;
 mod replicate;

@@ -3,17 +3,12 @@
 
 mod common;
 
-use common::{Exhaustive, workload};
-use misrule_world::{Contract, DiskPreset};
+use common::{Exhaustive, small_blocks, workload};
+use misrule_world::DiskPreset;
 
 /// The disk presets under which a disk keeps its promises.
 fn honest() -> impl Iterator<Item = (DiskPreset, &'static str)> {
     DiskPreset::ALL.into_iter().filter(|(preset, _)| *preset != DiskPreset::LyingDisk)
-}
-
-/// The contract with another disk, in blocks of 64 bytes.
-fn on(contract: Contract, disk: &str) -> Contract {
-    contract.overridden(disk).unwrap().overridden("block=64").unwrap()
 }
 
 const WORKLOADS: [(&str, u8); 3] = [("append", 0), ("snapshot", 0), ("append", 0)];
@@ -24,7 +19,7 @@ fn every_crash_recovers_to_a_legal_state() {
         let workload = workload(name);
         for (_, disk) in honest() {
             let mut all = Exhaustive::new(&workload, node);
-            all.config.contract = on(all.config.contract, disk);
+            all.config.contract = small_blocks(all.config.contract, disk);
             assert_eq!(all.run(), None, "{name} under {disk}");
             assert!(all.counts.points > 20, "{name} under {disk}: {:?}", all.counts);
         }
