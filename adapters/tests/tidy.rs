@@ -174,7 +174,7 @@ fn boundaries_hold() {
         ("models", &[][..]),
         ("fuzzer/report", &[]),
         ("fuzzer/history", &[]),
-        ("fuzzer/world", &["misrule-models"]),
+        ("fuzzer/world", &["misrule-history", "misrule-models"]),
         ("fuzzer/engine", &["misrule-models", "misrule-world"]),
     ];
     for (package, allowed) in allowed {

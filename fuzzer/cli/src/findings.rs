@@ -8,7 +8,7 @@ use crate::schedules::{self, Loaded};
 use crate::shown;
 use misrule_engine::{Finding, Replay, replay_recorded};
 use misrule_report::{self as report, Field, Step};
-use misrule_world::{Header, Run, Schedule, Setup, Target};
+use misrule_world::{Header, Run, Schedule, Setup, Target, histories};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::fs;
@@ -64,14 +64,24 @@ impl Saver<'_> {
         if recorded.is_none() {
             header.trace_hash = Some(first.trace_hash.clone());
         }
+        let history = history(first, &*run)?;
         let name = format!("{number:04}-{}-{}", safe(&finding.failure.property), &fingerprint[..8]);
         let within = Path::new("findings").join(&name);
         let path = self.folder.shown.join(&within).join("minimized.schedule").display().to_string();
         let mut report = self.report(finding, name, &path, first, replayed, &*run, header.seed);
+        if let (Some(_), Some(specification)) = (&history, self.target.specification) {
+            let path = self.folder.shown.join(&within).join(HISTORY).display().to_string();
+            let words = format!("{} history {} --spec {}", self.program, quoted(&path), specification.name());
+            report.commands.push(("history".to_owned(), words));
+        }
         report.settings = setup.settings.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
         let json = finding_json(finding, &report, &path);
         let saved = Saved { report, json };
-        write_folder(&self.folder.path.join(&within), finding, header, &*run, &saved)?;
+        let folder = self.folder.path.join(&within);
+        write_folder(&folder, finding, header, &*run, &saved)?;
+        if let Some(history) = history {
+            write(&folder.join(HISTORY), &history)?;
+        }
         Ok(saved)
     }
 
@@ -140,6 +150,21 @@ impl Saver<'_> {
         write(&folder.join("finding.json"), &pretty(&json))?;
         Ok(json)
     }
+}
+
+/// What clients saw, in the folder of a finding.
+const HISTORY: &str = "history.jsonl";
+
+/// What the clients of a replay saw, as `misrule history` reads it; none where the target has no sessions.
+fn history(replay: &Replay, run: &dyn Run) -> Result<Option<String>, Error> {
+    let vocabulary = run.about().vocabulary;
+    if vocabulary.sessions == 0 {
+        return Ok(None);
+    }
+    let events = replay.trace.steps.iter().flat_map(|step| &step.told.clients);
+    let history =
+        histories::history(vocabulary, events).map_err(|error| Error::Internal(error.to_string()))?;
+    Ok(Some(misrule_history::print(&history)))
 }
 
 /// Writes the folder of a finding; the minimised schedule comes last.

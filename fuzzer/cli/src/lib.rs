@@ -114,7 +114,10 @@ mod shown;
 mod tests;
 #[cfg(test)]
 mod toy;
+#[cfg(test)]
+mod toy_register;
 
+pub use misrule_history as history;
 pub use misrule_models as models;
 pub use misrule_models::{
     Event, Fields, Key, KeyWriter, Kind, Lens, LensSet, LogRelation, Model, NodeId, Property, Refusal,
@@ -122,10 +125,10 @@ pub use misrule_models::{
 };
 pub use misrule_world as world;
 pub use misrule_world::{
-    Argument, BootError, Choice, ChoiceKind, Context, Contract, Control, DiskError, DiskFile, DiskHandle,
-    DiskOperation, DiskOutcome, DrawName, Failure, Follower, Input, Judge, Keep, Links, Mapping, Operation,
-    Recovering, Recovers, Recovery, Report, Run, Seen, Setting, Settings, Setup, SetupError, Slot, System,
-    Tally, Target, Vocabulary, Watch, log, target,
+    Answer, Argument, BootError, Call, Choice, ChoiceKind, ClientEvent, Context, Contract, Control,
+    DiskError, DiskFile, DiskHandle, DiskOperation, DiskOutcome, DrawName, Failure, Follower, Input, Judge,
+    Keep, Keyed, KeyedValues, Links, Mapping, Operation, Recovering, Recovers, Recovery, Report, Run, Seen,
+    Setting, Settings, Setup, SetupError, Slot, System, Tally, Target, Vocabulary, Watch, log, target,
 };
 
 use clap::Parser;

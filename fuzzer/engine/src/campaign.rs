@@ -13,8 +13,8 @@ use crate::way::Way;
 use crate::{EngineError, MutatorYield};
 use misrule_models::stable_hash;
 use misrule_world::{
-    Choice, ChoiceKind, Expectation, Failure, FaultCount, FaultProfile, Run, Schedule, Setup, Tally, Target,
-    Watch, mix,
+    CallCounts, Choice, ChoiceKind, Expectation, Failure, FaultCount, FaultProfile, Run, Schedule, Setup,
+    Tally, Target, Watch, mix,
 };
 use std::time::Duration;
 
@@ -152,6 +152,8 @@ pub struct Summary {
     pub choices: [FaultCount; ChoiceKind::COUNT],
     /// Messages lost because a link was full.
     pub overflow: u64,
+    /// What sessions did.
+    pub calls: CallCounts,
     /// What was counted of recoveries.
     pub recovery: RecoverySummary,
     /// What each mutator was worth.
@@ -342,6 +344,7 @@ impl Running<'_> {
         summary.tally = about.tally;
         summary.choices = about.faults;
         summary.overflow = about.overflow;
+        summary.calls = about.calls;
         Ok(self.outcome)
     }
 }

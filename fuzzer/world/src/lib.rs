@@ -11,6 +11,7 @@ pub mod codec;
 mod contract;
 mod disk;
 mod follow;
+pub mod histories;
 mod judge;
 mod keep;
 mod links;

@@ -6,6 +6,7 @@ use crate::run::Run;
 use crate::settings::{Setting, Settings};
 use crate::system::System;
 use crate::world::World;
+use misrule_history::specifications::Named;
 
 /// What a target is opened with. Values are checked against the target before it is opened.
 #[derive(Clone, Debug)]
@@ -73,6 +74,8 @@ pub struct Target {
     pub lenses: Vec<&'static str>,
     /// Planted bugs, by name, with what they are: values of the setting `bug`.
     pub bugs: Vec<(&'static str, &'static str)>,
+    /// What histories of its clients are checked against; for commands to paste.
+    pub specification: Option<Named>,
     /// The capability card.
     pub controls: Vec<Control>,
     open: Box<Open>,
@@ -98,6 +101,7 @@ where
         contract: Contract::default(),
         lenses: Vec::new(),
         bugs: Vec::new(),
+        specification: None,
         controls: vec![Control::Delivery, Control::Drop, Control::Duplicate, Control::Time, Control::Crash],
         open: Box::new(move |setup| {
             let (system, judge) = make(setup)?;
@@ -154,6 +158,13 @@ impl Target {
         self.bugs = bugs.to_vec();
         let words = std::iter::once("none").chain(bugs.iter().map(|(name, _)| *name)).collect();
         self.setting(Setting::words("bug", words, "none", "plants a bug"))
+    }
+
+    /// Names what histories of its clients are checked against, with `misrule history`.
+    #[must_use]
+    pub fn specification(mut self, specification: Named) -> Self {
+        self.specification = Some(specification);
+        self
     }
 
     /// Adds what else the target lets choices control: the disk, draws.

@@ -1,6 +1,7 @@
 //! The whole command line over the toy target, without a process: what needs one is tested in `adapters`.
 
 mod bench;
+mod clients;
 mod crash_states;
 mod errors;
 mod fuzz;

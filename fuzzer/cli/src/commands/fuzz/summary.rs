@@ -26,6 +26,13 @@ pub(super) struct Done<'a> {
 /// What a long campaign should have seen and has not.
 pub(super) fn problems(summary: &Summary) -> Vec<String> {
     let mut problems = Vec::new();
+    for (name, executions) in undecided(summary) {
+        problems.push(format!(
+            "the oracle `{name}` could not decide in {} of {} executions",
+            grouped(executions),
+            grouped(summary.executions)
+        ));
+    }
     if summary.steps < STEPS_TO_TELL {
         return problems;
     }
@@ -49,6 +56,11 @@ pub(super) fn problems(summary: &Summary) -> Vec<String> {
     problems
 }
 
+/// Oracles that did not always know, and in how many executions.
+fn undecided(summary: &Summary) -> impl Iterator<Item = (&'static str, u64)> {
+    summary.tally.undecided.iter().copied().filter(|(_, executions)| *executions > 0)
+}
+
 fn faults(summary: &Summary) -> impl Iterator<Item = (ChoiceKind, FaultCount)> {
     ChoiceKind::ALL
         .iter()
@@ -65,6 +77,19 @@ fn walked_share(summary: &Summary) -> Option<f64> {
 #[expect(clippy::cast_precision_loss, reason = "a share for people")]
 fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
+}
+
+/// What sessions did.
+fn calls(summary: &Summary) -> Value {
+    let calls = summary.calls;
+    json!({
+        "asked": calls.asked,
+        "retried": calls.retried,
+        "answered": calls.answered,
+        "failed": calls.failed,
+        "abandoned": calls.abandoned,
+        "ignored": calls.ignored,
+    })
 }
 
 impl Done<'_> {
@@ -88,6 +113,9 @@ impl Done<'_> {
         let sometimes: Vec<Value> = tally
             .sometimes
             .iter()
+            .map(|(name, executions)| json!({ "name": name, "executions": executions }))
+            .collect();
+        let undecided: Vec<Value> = undecided(summary)
             .map(|(name, executions)| json!({ "name": name, "executions": executions }))
             .collect();
         let mutators: Vec<Value> = summary
@@ -128,6 +156,8 @@ impl Done<'_> {
             "events": events,
             "faults": faults,
             "sometimes": sometimes,
+            "calls": calls(summary),
+            "undecided": undecided,
             "mutators": mutators,
             "findings": findings,
             "problems": problems,
@@ -196,6 +226,19 @@ impl Done<'_> {
                 grouped(recovery.progressed),
                 grouped(recovery.stalled),
                 grouped(recovery.steps)
+            );
+        }
+        if summary.calls.asked > 0 {
+            let calls = summary.calls;
+            let _ = writeln!(
+                out,
+                "calls      {} asked, {} retried, {} answered ({} failed), {} abandoned, {} answers ignored",
+                grouped(calls.asked),
+                grouped(calls.retried),
+                grouped(calls.answered),
+                grouped(calls.failed),
+                grouped(calls.abandoned),
+                grouped(calls.ignored)
             );
         }
         for finding in &self.outcome.findings {
