@@ -201,7 +201,7 @@ mod tests {
             for entry in entries() {
                 assert_eq!(Entry::read(&mut reader, size), Some(entry));
             }
-            assert_eq!(reader.0, []);
+            assert!(reader.0.is_empty());
             let mut short = Reader(&bytes[..bytes.len() - 1]);
             assert_eq!((0..5).filter_map(|_| Entry::read(&mut short, size)).count(), 4);
         }

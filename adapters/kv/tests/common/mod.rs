@@ -62,7 +62,7 @@ impl Cluster {
             Options { block: config.contract.disk.tear.unit as usize, value: config.value, bug: config.bug };
         let clients = Clients { keys: config.keys, sessions: config.sessions };
         let system = Kv::new(config.nodes, clients, config.snapshot_every, options);
-        let judge = KvJudge::new(config.nodes, &config.contract, &[]).unwrap();
+        let judge = KvJudge::new(&system, &config.contract, &[]).unwrap();
         let views = Rc::default();
         let run = World::new(system, Watched { judge, views: Rc::clone(&views) }, config.contract);
         Self { run, views, report: Report::default() }
