@@ -18,6 +18,11 @@ pub struct Value(pub u32);
 impl Value {
     const MANGLED: u32 = 1 << 31;
 
+    /// Whether it is one that clients may ask to put, not less than `least`.
+    pub(crate) fn is_asked(self, least: u32) -> bool {
+        self.0 & Self::MANGLED == 0 && self.0 >= least
+    }
+
     /// The value that the bytes are.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let word = bytes.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
@@ -189,12 +194,14 @@ mod tests {
     fn entries_read_back() {
         for size in [4, 10, 600] {
             let mut bytes = Vec::new();
-            entries().iter().for_each(|entry| entry.write(&mut Writer(&mut bytes), size));
+            for entry in entries() {
+                entry.write(&mut Writer(&mut bytes), size);
+            }
             let mut reader = Reader(&bytes);
             for entry in entries() {
                 assert_eq!(Entry::read(&mut reader, size), Some(entry));
             }
-            assert_eq!(reader.0, []);
+            assert!(reader.0.is_empty());
             let mut short = Reader(&bytes[..bytes.len() - 1]);
             assert_eq!((0..5).filter_map(|_| Entry::read(&mut short, size)).count(), 4);
         }

@@ -1,18 +1,22 @@
-//! The judge: oracles over views, and the lenses. There is no model.
+//! The judge: oracles over views, the history of the clients, and the lenses. There is no model.
 
 use crate::oracles::Oracles;
 use crate::projection::{Durable, Projection};
 use crate::system::Kv;
+use misrule_history::specifications::Cell;
 use misrule_models::LensSet;
 use misrule_models::presets::{Pairs, Waiting};
-use misrule_world::{Contract, Judge, NodeId, Report, Seen, SetupError};
+use misrule_world::histories::Linearizable;
+use misrule_world::{Contract, Judge, NodeId, Recovers, Report, Seen, SetupError, System, Tally};
 
 /// The lenses that the judge computes.
 pub(crate) const LENSES: [&str; 3] = ["pairs@impl", "waiting@impl", "durable@impl"];
 
 /// Judges the service.
 pub struct KvJudge {
+    nodes: NodeId,
     oracles: Oracles,
+    history: Linearizable<Cell>,
     projection: Projection,
     /// Lenses over the nodes themselves, and over what waits for them.
     states: LensSet<Projection>,
@@ -20,11 +24,11 @@ pub struct KvJudge {
 }
 
 impl KvJudge {
-    /// A judge for `nodes` nodes under a contract, computing `lenses`; keys carry the position in it.
+    /// A judge for a service under a contract, computing `lenses`; keys carry the position in it.
     ///
     /// # Errors
     /// A lens that does not exist.
-    pub fn new(nodes: NodeId, contract: &Contract, lenses: &[String]) -> Result<Self, SetupError> {
+    pub fn new(kv: &Kv, contract: &Contract, lenses: &[String]) -> Result<Self, SetupError> {
         let (mut states, mut inboxes) = (LensSet::default(), LensSet::default());
         for (position, lens) in lenses.iter().enumerate() {
             let position = position as u8;
@@ -36,7 +40,14 @@ impl KvJudge {
             }
         }
         let projection = Projection::new(!inboxes.is_empty());
-        Ok(Self { oracles: Oracles::new(nodes, contract), projection, states, inboxes })
+        let nodes = kv.nodes();
+        let oracles = Oracles::new(nodes, contract);
+        let history = Linearizable::new(kv.vocabulary(), Cell::key_value());
+        Ok(Self { nodes, oracles, history, projection, states, inboxes })
+    }
+
+    pub(crate) fn nodes(&self) -> NodeId {
+        self.nodes
     }
 
     fn look(&mut self, seen: &Seen<'_, Kv>, report: &mut Report) {
@@ -50,28 +61,43 @@ impl KvJudge {
 
 impl Judge<Kv> for KvJudge {
     fn reset(&mut self, seen: &Seen<'_, Kv>, report: &mut Report) {
+        self.history.reset();
         report.failure = self.oracles.reset(seen);
         self.look(seen, report);
     }
 
     fn after(&mut self, seen: &Seen<'_, Kv>, report: &mut Report) {
         report.failure = self.oracles.check(seen);
+        if !seen.clients.is_empty() {
+            self.history.after(seen.clients, report);
+        }
         self.look(seen, report);
+    }
+
+    fn recovers(&self) -> Option<&dyn Recovers<Kv>> {
+        Some(self)
     }
 
     fn reads_input(&self) -> bool {
         false
+    }
+
+    fn tally(&self) -> Tally {
+        Tally { undecided: vec![self.history.undecided()], ..Tally::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{KvJudge, LENSES};
+    use crate::{Bug, Kv, Options, Workload};
     use misrule_world::Contract;
 
     #[test]
     fn every_listed_lens_exists_and_no_other() {
-        let judge = |lens: &str| KvJudge::new(3, &Contract::default(), &[lens.to_owned()]);
+        let options = Options { block: 512, value: 600, bug: Bug::None };
+        let kv = Kv::new(3, Workload { keys: 1, sessions: 1 }, 1, options);
+        let judge = |lens: &str| KvJudge::new(&kv, &Contract::default(), &[lens.to_owned()]);
         assert!(LENSES.iter().all(|lens| judge(lens).is_ok()));
         assert_eq!(judge("pairs@model").err().unwrap().0, "kv has no lens `pairs@model`");
     }

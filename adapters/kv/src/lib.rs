@@ -8,7 +8,8 @@
 //!
 //! What lives where: `entry`, `log`, `machine` are what nodes know, `message` what they say; `node`, `elect`,
 //! `replicate`, `client` the protocol; [`Store`] the storage engine with `wal`, `scan`, `snapshot` and `recovery`;
-//! `oracles` what must hold, `projection` what lenses see; [`BUGS`] what can be planted.
+//! `oracles` what must hold, `projection` what lenses see, `progress` what is promised once faults have
+//! stopped; [`BUGS`] what can be planted.
 //!
 //! # What disks it survives
 //!
@@ -55,6 +56,7 @@ mod machine;
 mod message;
 mod node;
 mod oracles;
+mod progress;
 mod projection;
 mod recovery;
 mod replicate;
@@ -77,6 +79,7 @@ pub use store::{Options, Store, Trouble};
 pub use system::{Kv, Server, Workload};
 pub use view::View;
 
+use misrule_history::specifications::Named;
 use misrule_world::{Control, Setting, Target, target};
 
 /// The target `kv`.
@@ -92,7 +95,8 @@ pub fn kv() -> Target {
         let nodes = number("nodes") as u8;
         let workload = Workload { keys: number("keys") as u8, sessions: number("sessions") as u8 };
         let system = Kv::new(nodes, workload, number("snapshot-every"), options);
-        Ok((system, KvJudge::new(nodes, &setup.contract, &setup.lenses)?))
+        let judge = KvJudge::new(&system, &setup.contract, &setup.lenses)?;
+        Ok((system, judge))
     })
     .version(env!("CARGO_PKG_VERSION"))
     .description("a replicated key-value service with a write-ahead log, snapshots, and a leader")
@@ -103,6 +107,7 @@ pub fn kv() -> Target {
     // Larger than a block, so that a single record may be torn.
     .setting(Setting::integer("value", 4, 8_192, 600, "bytes of a value"))
     .bugs(&bugs)
+    .specification(Named::KeyValue)
     .contract("reorder+loss+dup,posix-min")
     .lenses(&judge::LENSES)
     .controls(&[Control::Disk, Control::Draws])

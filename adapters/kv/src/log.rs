@@ -133,7 +133,9 @@ mod tests {
 
     fn log(terms: &[u32]) -> Log {
         let mut log = Log::default();
-        terms.iter().for_each(|term| log.push(Entry { term: *term, op: Op::Get(1), ..Entry::default() }));
+        for term in terms {
+            log.push(Entry { term: *term, op: Op::Get(1), ..Entry::default() });
+        }
         log
     }
 

@@ -183,7 +183,9 @@ impl Node {
     ) -> Result<(), Trouble> {
         self.log.truncate(from);
         self.durable = self.durable.min(from - 1);
-        entries.iter().for_each(|entry| self.log.push(*entry));
+        for entry in entries {
+            self.log.push(*entry);
+        }
         self.store.write(from, entries)?;
         self.note_synced(cx);
         Ok(())

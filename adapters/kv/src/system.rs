@@ -22,7 +22,8 @@ pub struct Kv {
 #[derive(Debug)]
 pub struct Server(pub(crate) Result<Node, Trouble>);
 
-const PUT: u8 = 0;
+/// Positions of the operations.
+pub(crate) const PUT: u8 = 0;
 const GET: u8 = 1;
 const CAS: u8 = 2;
 

@@ -214,7 +214,11 @@ impl Drawer {
             ChoiceKind::Request => draw_clients::request(menu, self.operations, rng),
             ChoiceKind::Crash => {
                 let node = menu.nth_up(rng.below(menu.up.count_ones()))?;
-                Some(draw_disk::crash(node, menu, rng, &mut self.pending))
+                let crash = draw_disk::crash(node, menu, rng, &mut self.pending);
+                if let Choice::CrashAt { node, .. } = crash {
+                    self.pending.extend(local_of(node, menu, rng));
+                }
+                Some(crash)
             }
             ChoiceKind::Restart => {
                 let down = !menu.up & all(menu);
@@ -307,8 +311,19 @@ fn still_applies(menu: &Menu, choice: Choice) -> bool {
         Choice::Heal { from, to } => menu.cut[menu.link(from, to)],
         Choice::Crash { node, .. } => menu.is_up(node),
         Choice::Restart { node } => !menu.is_up(node),
+        Choice::Local { node, step } => menu.locals[usize::from(node)] & (1 << step) != 0,
         _ => true,
     }
+}
+
+/// Every other time, a local step of a node that has a crash point now: in local steps nodes write the most.
+fn local_of(node: NodeId, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
+    let locals = menu.locals[usize::from(node)];
+    if locals == 0 || rng.chance(1, 2) {
+        return None;
+    }
+    let step = nth_bit(u64::from(locals), rng.below(locals.count_ones()))?;
+    Some(Choice::Local { node, step })
 }
 
 /// A waiting message, uniformly; on links that keep order, the first of its link.

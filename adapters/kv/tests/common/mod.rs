@@ -5,8 +5,8 @@
 
 use misrule_kv::{Bug, Kv, KvJudge, Options, View, Workload as Clients, kv};
 use misrule_world::{
-    Choice, Contract, Effect, Failure, Judge, Keep, NodeId, Report, Run, Seen, Settings, Setup, Watch, World,
-    text,
+    Choice, Contract, DiskOutcome, Effect, Failure, Judge, Keep, NodeId, Report, Run, Seen, Settings, Setup,
+    Watch, World, text,
 };
 use std::cell::RefCell;
 use std::path::Path;
@@ -44,6 +44,11 @@ impl Judge<Kv> for Watched {
     }
 }
 
+/// The contract with another disk, in blocks of 64 bytes.
+pub fn small_blocks(contract: Contract, disk: &str) -> Contract {
+    contract.overridden(disk).unwrap().overridden("block=64").unwrap()
+}
+
 /// A world with the service in it.
 pub struct Cluster {
     run: World<Kv, Watched>,
@@ -57,7 +62,7 @@ impl Cluster {
             Options { block: config.contract.disk.tear.unit as usize, value: config.value, bug: config.bug };
         let clients = Clients { keys: config.keys, sessions: config.sessions };
         let system = Kv::new(config.nodes, clients, config.snapshot_every, options);
-        let judge = KvJudge::new(config.nodes, &config.contract, &[]).unwrap();
+        let judge = KvJudge::new(&system, &config.contract, &[]).unwrap();
         let views = Rc::default();
         let run = World::new(system, Watched { judge, views: Rc::clone(&views) }, config.contract);
         Self { run, views, report: Report::default() }
@@ -183,10 +188,15 @@ pub struct Exhaustive<'a> {
     pub node: NodeId,
     /// Whether the start after the crash crashes too, at each of its operations.
     pub twice: bool,
+    /// Whether syncs go wrong, as the contract permits, and the node crashes behind the step.
+    pub sync_outcomes: bool,
     /// Images and sets at each crash point of each step.
     pub each: Vec<(usize, usize, usize)>,
     pub counts: Counts,
 }
+
+/// Syncs of one step, at most.
+const SYNCS_MAX: u16 = 5;
 
 /// Sets of units that are gone through at a point.
 const LIMIT: usize = 1 << 20;
@@ -194,7 +204,8 @@ const LIMIT: usize = 1 << 20;
 impl<'a> Exhaustive<'a> {
     pub fn new(workload: &'a Workload, node: NodeId) -> Self {
         let config = workload.config.clone();
-        Self { workload, config, node, twice: false, each: Vec::new(), counts: Counts::default() }
+        let (each, counts) = (Vec::new(), Counts::default());
+        Self { workload, config, node, twice: false, sync_outcomes: false, each, counts }
     }
 
     /// Goes through every crash of the workload; the first that recovers to a state that is not legal, or fails an
@@ -204,6 +215,7 @@ impl<'a> Exhaustive<'a> {
         for at in 0..=self.workload.choices.len() {
             let wrong = self.between(&mut cluster, at);
             let wrong = wrong.or_else(|| self.inside(&mut cluster, at));
+            let wrong = wrong.or_else(|| self.after_outcome(&mut cluster, at));
             if wrong.is_some() {
                 return wrong.map(|wrong| format!("step {at}: {wrong}"));
             }
@@ -247,6 +259,39 @@ impl<'a> Exhaustive<'a> {
             let wrong = self.each_state(cluster, count, &crash, &legal, usize::from(at) + 1);
             if wrong.is_some() {
                 return wrong.map(|wrong| format!("crash at {at}: {wrong}"));
+            }
+        }
+        None
+    }
+
+    /// Crashes after a step of which one sync has gone wrong.
+    fn after_outcome(&mut self, cluster: &mut Cluster, count: usize) -> Option<String> {
+        let choice = *self.workload.choices.get(count).filter(|_| self.sync_outcomes)?;
+        let node = self.node;
+        self.replay(cluster, count);
+        let before = cluster.view(node);
+        assert_eq!(cluster.step(choice), None, "{choice:?}");
+        let stopped = Legal { any: vec![before, cluster.view(node)] };
+        let disk = self.config.contract.disk;
+        for (outcome, at) in [DiskOutcome::SyncFails, DiskOutcome::SyncLies]
+            .into_iter()
+            .filter(|outcome| disk.allows(*outcome))
+            .flat_map(|outcome| (1..=SYNCS_MAX).map(move |at| (outcome, at)))
+        {
+            let first = [Choice::Disk { node, outcome, at }, choice];
+            let crash = |keep| first.into_iter().chain([Choice::Crash { node, keep }]).collect();
+            self.replay(cluster, count);
+            for choice in first {
+                if let Some(failure) = cluster.step(choice) {
+                    return Some(failure.message);
+                }
+            }
+            let after = cluster.view(node);
+            let ran = Legal { any: vec![after.clone()] };
+            let legal = if after.trouble.is_some() { &stopped } else { &ran };
+            let wrong = self.each_state(cluster, count, &crash, legal, 0);
+            if wrong.is_some() {
+                return wrong.map(|wrong| format!("{} at {at}: {wrong}", outcome.word()));
             }
         }
         None
