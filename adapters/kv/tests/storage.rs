@@ -142,7 +142,8 @@ fn states_of_a_snapshot_are_counted() {
         (0, one),
     ];
     let step = workload.choices.iter().position(|choice| is_snapshot(*choice)).unwrap_or_default();
-    let first = all.each.iter().enumerate().filter(|(_, (point, ..))| *point == 0).map(|(at, _)| at).nth(step);
+    let first =
+        all.each.iter().enumerate().filter(|(_, (point, ..))| *point == 0).map(|(at, _)| at).nth(step);
     let first = first.unwrap_or_default();
     let found = &all.each[first..first + expected.len()];
     for (at, ((_, sets, images), (units, wanted))) in found.iter().zip(expected).enumerate() {

@@ -104,7 +104,7 @@ impl System for Register {
             }
             Input::Request { operation: READ, call: Some(call), .. } => cx.send(0, Message::Need(call)),
             Input::Request { argument, call: Some(call), .. } if cx.me() == 0 => {
-                node.write(call, argument, cx)
+                node.write(call, argument, cx);
             }
             Input::Request { argument, call: Some(call), .. } => cx.send(0, Message::Write(call, argument)),
             Input::Message { message: Message::Write(call, value), .. } => node.write(call, value, cx),

@@ -251,7 +251,10 @@ fn what_is_found_is_minimised_to_one_session_one_key_and_small_values() {
         // Something is put there, in either way.
         let first = ["put k0=1 session=1", "cas k0=0->1 session=1"];
         assert!(first.contains(&lines[0].as_str()), "seed {seed}: {lines:?}");
-        assert_eq!(lines[1..], ["cas k0=1->2 session=1", "get k0 session=1"], "seed {seed}");
+        assert_eq!((lines.len(), lines[1].as_str()), (3, "cas k0=1->2 session=1"), "seed {seed}");
+        // Then it is asked whether that is there.
+        let last = ["get k0 session=1", "cas k0=2->3 session=1"];
+        assert!(last.contains(&lines[2].as_str()), "seed {seed}: {lines:?}");
         assert!(finding.minimal);
     }
 }

@@ -92,6 +92,38 @@ fn calls(summary: &Summary) -> Value {
     })
 }
 
+/// What was counted of recoveries, a line for people; nothing where there was none.
+fn recovery_words(summary: &Summary) -> String {
+    let recovery = summary.recovery;
+    if recovery.executions == 0 {
+        return String::new();
+    }
+    format!(
+        "recovery   {} executions ended in one: {} progressed, {} stalled; {} steps besides\n",
+        grouped(recovery.executions),
+        grouped(recovery.progressed),
+        grouped(recovery.stalled),
+        grouped(recovery.steps)
+    )
+}
+
+/// What sessions did, a line for people; nothing where nobody asked.
+fn call_words(summary: &Summary) -> String {
+    let calls = summary.calls;
+    if calls.asked == 0 {
+        return String::new();
+    }
+    format!(
+        "calls      {} asked, {} retried, {} answered ({} failed), {} abandoned, {} answers ignored\n",
+        grouped(calls.asked),
+        grouped(calls.retried),
+        grouped(calls.answered),
+        grouped(calls.failed),
+        grouped(calls.abandoned),
+        grouped(calls.ignored)
+    )
+}
+
 impl Done<'_> {
     /// The object of `--json`.
     pub(super) fn as_json(&self, findings: &[Value], problems: &[String]) -> Value {
@@ -217,30 +249,8 @@ impl Done<'_> {
         let faults: Vec<String> =
             faults(summary).map(|(kind, c)| format!("{} {}/{}", kind.word(), c.applied, c.drawn)).collect();
         let _ = writeln!(out, "faults     {} (applied/drawn)", faults.join(", "));
-        let recovery = summary.recovery;
-        if recovery.executions > 0 {
-            let _ = writeln!(
-                out,
-                "recovery   {} executions ended in one: {} progressed, {} stalled; {} steps besides",
-                grouped(recovery.executions),
-                grouped(recovery.progressed),
-                grouped(recovery.stalled),
-                grouped(recovery.steps)
-            );
-        }
-        if summary.calls.asked > 0 {
-            let calls = summary.calls;
-            let _ = writeln!(
-                out,
-                "calls      {} asked, {} retried, {} answered ({} failed), {} abandoned, {} answers ignored",
-                grouped(calls.asked),
-                grouped(calls.retried),
-                grouped(calls.answered),
-                grouped(calls.failed),
-                grouped(calls.abandoned),
-                grouped(calls.ignored)
-            );
-        }
+        out.push_str(&recovery_words(summary));
+        out.push_str(&call_words(summary));
         for finding in &self.outcome.findings {
             let known = if finding.known { ", known" } else { "" };
             let _ = writeln!(
