@@ -230,8 +230,12 @@ pub(super) fn cone(items: &[Item], also: Option<NodeId>) -> BTreeSet<usize> {
     }
     let stays = |item: &Item| match item.choice {
         Choice::Request { session, .. } => session != NO_SESSION,
-        Choice::Retry { .. } | Choice::Abandon { .. } => true,
-        Choice::Cut { .. } | Choice::Heal { .. } | Choice::Drop(_) | Choice::Duplicate(_) => true,
+        Choice::Retry { .. }
+        | Choice::Abandon { .. }
+        | Choice::Cut { .. }
+        | Choice::Heal { .. }
+        | Choice::Drop(_)
+        | Choice::Duplicate(_) => true,
         _ => false,
     };
     let mut kept: BTreeSet<usize> =

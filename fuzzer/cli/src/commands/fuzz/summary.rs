@@ -4,7 +4,7 @@ use super::plan::Plan;
 use crate::build;
 use crate::commands::word;
 use crate::folder::Folder;
-use misrule_engine::{Outcome, Summary};
+use misrule_engine::{Outcome, RecoverySummary, Summary};
 use misrule_models::Outcome as Event;
 use misrule_report::terminal::grouped;
 use misrule_world::{ChoiceKind, FaultCount};
@@ -54,6 +54,19 @@ fn faults(summary: &Summary) -> impl Iterator<Item = (ChoiceKind, FaultCount)> {
         .iter()
         .filter(|(kind, _)| kind.is_fault())
         .map(|(kind, _)| (*kind, summary.choices[*kind as usize]))
+}
+
+/// A line about recoveries; nothing where there was none.
+fn recoveries(summary: &Summary) -> String {
+    let RecoverySummary { executions, steps, progressed, stalled } = summary.recovery;
+    let [executions, steps, progressed, stalled] = [executions, steps, progressed, stalled].map(grouped);
+    if summary.recovery.executions == 0 {
+        return String::new();
+    }
+    format!(
+        "recovery   {executions} executions ended in one: {progressed} progressed, {stalled} stalled; {steps} steps \
+         besides\n"
+    )
 }
 
 /// The share of followed steps that the model walked; none where it followed no step.
@@ -187,17 +200,7 @@ impl Done<'_> {
         let faults: Vec<String> =
             faults(summary).map(|(kind, c)| format!("{} {}/{}", kind.word(), c.applied, c.drawn)).collect();
         let _ = writeln!(out, "faults     {} (applied/drawn)", faults.join(", "));
-        let recovery = summary.recovery;
-        if recovery.executions > 0 {
-            let _ = writeln!(
-                out,
-                "recovery   {} executions ended in one: {} progressed, {} stalled; {} steps besides",
-                grouped(recovery.executions),
-                grouped(recovery.progressed),
-                grouped(recovery.stalled),
-                grouped(recovery.steps)
-            );
-        }
+        out.push_str(&recoveries(summary));
         for finding in &self.outcome.findings {
             let known = if finding.known { ", known" } else { "" };
             let _ = writeln!(
