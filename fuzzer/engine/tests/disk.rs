@@ -137,11 +137,11 @@ fn every_fault_of_the_contract_is_drawn_and_met() {
 /// Recovers from every state of a workload of `puts` requests at node 1.
 fn explore(contract: &str, puts: u32, crashes: u32) -> CrashReport {
     let target = store(contract);
-    let mut run = target.open(&setup(&target, &[], &[])).unwrap();
+    let mut run = target.open(&setup(&target, &[], &[])).expect("a valid setup");
     let put = |argument| Choice::Request { node: 0, operation: 0, argument, session: NO_SESSION };
     let workload: Vec<Choice> = (1..=puts).map(put).collect();
     crash_states(&mut *run, 1, &workload, CrashOptions { crashes, ..CrashOptions::default() }, &mut |_| true)
-        .unwrap()
+        .expect("a valid setup")
 }
 
 #[test]

@@ -16,7 +16,7 @@ const ALL: Choice = Choice::Recover { core: 0b111 };
 
 fn open(settings: &[(&str, &str)]) -> Box<dyn Run> {
     let target = elects();
-    target.open(&setup(&target, settings, &[])).unwrap()
+    target.open(&setup(&target, settings, &[])).expect("a valid setup")
 }
 
 fn campaign(settings: &[(&str, &str)], recovery: RecoveryWhen, executions: u64) -> Outcome {
@@ -94,7 +94,7 @@ fn is_found(bug: &str, oracle: &str, property: &str, says: &str) -> Finding {
     assert_eq!(first, second);
     assert_eq!(first.fingerprint(), Some(finding.fingerprint));
     assert_eq!((first.skipped, first.steps() as usize), (0, finding.minimised.len() - 1));
-    assert_eq!(first.recovery.unwrap().end, RecoveryEnd::Stalled);
+    assert_eq!(first.recovery.map(|recovered| recovered.end), Some(RecoveryEnd::Stalled));
 
     // No choice can be left out, and the recovery is of all nodes where that shows it too.
     let mode = Mode { seed: mix(5), watch: Watch::default(), misfit: Misfit::Skip };
