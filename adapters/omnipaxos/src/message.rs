@@ -9,6 +9,7 @@ use omnipaxos::messages::Message;
 use omnipaxos::messages::ballot_leader_election::{BLEMessage, HeartbeatMsg, HeartbeatRequest};
 use omnipaxos::messages::sequence_paxos::{Compaction, PaxosMsg};
 use omnipaxos::util::SequenceNumber;
+use std::collections::VecDeque;
 use std::fmt;
 use std::rc::Rc;
 
@@ -36,7 +37,7 @@ impl Wire {
 
 /// Memory of messages that have arrived, for the next ones: most messages live for some dozen steps only.
 #[derive(Default)]
-pub(crate) struct Packing(Vec<Rc<Packed>>);
+pub(crate) struct Packing(VecDeque<Rc<Packed>>);
 
 impl fmt::Debug for Packing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,28 +51,34 @@ impl Packing {
     pub(crate) fn pack(&mut self, message: Message<Value>) -> (Option<NodeId>, Wire) {
         let to = message.get_receiver().checked_sub(1).and_then(|node| NodeId::try_from(node).ok());
         let kind = Kind::of(&message);
-        let Some(mut packed) = self.0.pop() else { return (to, Wire(Rc::new(Packed { kind, message }))) };
-        // What is kept here is not shared.
-        match Rc::get_mut(&mut packed) {
-            Some(place) => {
-                place.kind = kind;
-                // Taken apart: most messages are heartbeats, of which there is less to copy.
-                place.message = match message {
-                    Message::BLE(message) => Message::BLE(message),
-                    Message::SequencePaxos(message) => Message::SequencePaxos(message),
-                };
-            }
-            None => packed = Rc::new(Packed { kind, message }),
+        let Some(mut packed) = self.0.pop_front() else {
+            return (to, Wire(Rc::new(Packed { kind, message })));
+        };
+        if let Some(place) = Rc::get_mut(&mut packed) {
+            place.kind = kind;
+            // Taken apart: most messages are heartbeats, of which there is less to copy.
+            place.message = match message {
+                Message::BLE(message) => Message::BLE(message),
+                Message::SequencePaxos(message) => Message::SequencePaxos(message),
+            };
+            return (to, Wire(packed));
         }
-        (to, Wire(packed))
+        // Whoever watches the step still looks at it; later nobody does.
+        self.0.push_back(packed);
+        (to, Wire(Rc::new(Packed { kind, message })))
     }
 
     /// The crate's message, copied only where someone else still looks at it.
     #[inline]
     pub(crate) fn unpack(&mut self, mut wire: Wire) -> Message<Value> {
-        let Some(packed) = Rc::get_mut(&mut wire.0) else { return wire.0.message.clone() };
-        let message = std::mem::replace(&mut packed.message, empty());
-        self.0.push(wire.0);
+        if let Some(packed) = Rc::get_mut(&mut wire.0) {
+            let message = std::mem::replace(&mut packed.message, empty());
+            // The next to be used: its memory is in the cache.
+            self.0.push_front(wire.0);
+            return message;
+        }
+        let message = wire.0.message.clone();
+        self.0.push_back(wire.0);
         message
     }
 }
