@@ -233,7 +233,9 @@ impl Node {
     /// Makes a snapshot of what is applied.
     pub(crate) fn snapshot(&mut self, cx: &mut Context<Message>) -> Result<(), Trouble> {
         self.log.rebase(self.machine.at);
-        self.store_snapshot(cx)
+        self.store_snapshot(cx)?;
+        self.settle(cx);
+        Ok(())
     }
 
     /// Takes over the state of a leader that has no entries for it any more.
@@ -248,7 +250,6 @@ impl Node {
         cx.disable_local(SNAPSHOT);
         self.store.compact(&self.machine, self.promise, &self.log)?;
         self.note_synced(cx);
-        self.settle(cx);
         Ok(())
     }
 }

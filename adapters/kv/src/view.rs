@@ -8,7 +8,7 @@ use misrule_world::{Fields, NodeId};
 use std::fmt::{self, Display};
 
 /// What is seen of a node. Of a stopped one only why it is.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct View {
     /// What it does.
     pub role: Role,
@@ -40,6 +40,21 @@ pub struct View {
     pub keys: u8,
     /// Why it is stopped.
     pub trouble: Option<Trouble>,
+}
+
+impl Clone for View {
+    fn clone(&self) -> Self {
+        let mut view = Self::default();
+        view.clone_from(self);
+        view
+    }
+
+    /// Keeps the memory of the digests.
+    fn clone_from(&mut self, from: &Self) {
+        let mut digests = std::mem::take(&mut self.digests);
+        digests.clone_from(&from.digests);
+        *self = Self { digests, trouble: from.trouble.clone(), ..*from };
+    }
 }
 
 impl View {

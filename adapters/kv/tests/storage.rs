@@ -39,7 +39,7 @@ fn every_crash_of_a_start_recovers_too() {
             all.config.contract = small_blocks(all.config.contract, disk);
             all.twice = true;
             assert_eq!(all.run(), None, "{name} under {disk}");
-            assert!(all.counts.points_again > 100, "{name} under {disk}: {:?}", all.counts);
+            assert!(all.counts.points_again > 50, "{name} under {disk}: {:?}", all.counts);
         }
     }
 }
@@ -114,7 +114,7 @@ fn states_of_a_snapshot_are_counted() {
     // Two keys have values and two sessions an outcome; the opening record has the entry that is not applied.
     let snapshot = blocks(HEAD + 20 + 1 + 2 * (1 + value) + 1 + 2 * 10);
     let opening = blocks(OPENING + ENTRY + value);
-    assert_eq!((put, snapshot, opening), (2, 4, 3));
+    assert_eq!((put, snapshot, opening), (2, 3, 3));
     let bits = |units: u32| 1_usize << units;
     // The put stays where it is while all this goes on: it counts in each point.
     let (old, one) = (bits(put), 1);

@@ -124,31 +124,34 @@ pub fn workload(name: &str) -> Workload {
 }
 
 /// What may be found on the disk of a node that stopped in a step, or behind it.
-pub struct Legal {
-    /// Views of the node of which one must have survived.
+pub struct Legal<'a> {
+    /// Views of the node: what one of them holds for durable must have survived.
     pub any: Vec<View>,
+    /// The views that the node has had: what is not durable may be from any of them. A leader may replace entries
+    /// that were durable, and until that is durable itself the old ones may come back.
+    pub past: &'a [View],
 }
 
-impl Legal {
+impl Legal<'_> {
     /// Why what a start has recovered is not legal.
     pub fn refuse(&self, recovered: &View) -> Option<String> {
         if let Some(trouble) = &recovered.trouble {
             return Some(format!("refuses its disk: {trouble}"));
         }
+        let agree = |view: &View, index: u64| {
+            view.digest(index).is_some_and(|digest| recovered.digest(index) == Some(digest))
+        };
+        let known = |index: u64| {
+            let mut views = self.past.iter().chain(&self.any);
+            views.any(|view| view.digest(index).is_some_and(|digest| recovered.digest(index) == Some(digest)))
+        };
         let fits = |view: &View| {
             let promise = (recovered.term, recovered.vote) == (view.term, view.vote);
-            let last = recovered.last();
-            let base = recovered.base.index >= view.base.index;
-            let log = last >= view.durable
-                && (last <= view.last())
-                    .then(|| view.digest(last))
-                    .is_some_and(|digest| digest == recovered.digest(last));
-            // A snapshot may be ahead of what had to be durable.
-            let start =
-                view.digest(recovered.base.index).is_some_and(|digest| digest == recovered.base.digest);
-            promise && base && log && start
+            // The snapshot may be ahead of what had to be durable.
+            let kept = recovered.base.index >= view.durable || agree(view, view.durable);
+            promise && kept && recovered.base.index >= view.base.index
         };
-        if self.any.iter().any(fits) {
+        if self.any.iter().any(fits) && known(recovered.last()) && known(recovered.base.index) {
             return None;
         }
         let shown = |view: &View| {
@@ -193,6 +196,17 @@ pub struct Exhaustive<'a> {
     /// Images and sets at each crash point of each step.
     pub each: Vec<(usize, usize, usize)>,
     pub counts: Counts,
+    /// The views of the node before each choice, without a crash.
+    past: Vec<View>,
+}
+
+/// The node that a choice calls.
+fn called(choice: Choice) -> Option<NodeId> {
+    match choice {
+        Choice::Deliver(slot) => Some(slot.to),
+        Choice::Timer { node, .. } | Choice::Local { node, .. } | Choice::Request { node, .. } => Some(node),
+        _ => None,
+    }
 }
 
 /// Syncs of one step, at most.
@@ -205,13 +219,18 @@ impl<'a> Exhaustive<'a> {
     pub fn new(workload: &'a Workload, node: NodeId) -> Self {
         let config = workload.config.clone();
         let (each, counts) = (Vec::new(), Counts::default());
-        Self { workload, config, node, twice: false, sync_outcomes: false, each, counts }
+        Self { workload, config, node, twice: false, sync_outcomes: false, each, counts, past: Vec::new() }
     }
 
     /// Goes through every crash of the workload; the first that recovers to a state that is not legal, or fails an
     /// oracle.
     pub fn run(&mut self) -> Option<String> {
         let mut cluster = Cluster::new(&self.config);
+        self.past.clear();
+        for count in 0..=self.workload.choices.len() {
+            self.replay(&mut cluster, count);
+            self.past.push(cluster.view(self.node));
+        }
         for at in 0..=self.workload.choices.len() {
             let wrong = self.between(&mut cluster, at);
             let wrong = wrong.or_else(|| self.inside(&mut cluster, at));
@@ -231,10 +250,10 @@ impl<'a> Exhaustive<'a> {
     /// Crashes after so many choices.
     fn between(&mut self, cluster: &mut Cluster, count: usize) -> Option<String> {
         self.replay(cluster, count);
-        let legal = Legal { any: vec![cluster.view(self.node)] };
+        let any = vec![cluster.view(self.node)];
         let node = self.node;
         let crash = |keep| vec![Choice::Crash { node, keep }];
-        self.each_state(cluster, count, &crash, &legal, 0)
+        self.each_state(cluster, count, &crash, any, 0)
     }
 
     /// Crashes at each disk operation of a step.
@@ -244,7 +263,7 @@ impl<'a> Exhaustive<'a> {
         self.replay(cluster, count);
         let before = cluster.view(node);
         assert_eq!(cluster.step(choice), None, "{choice:?}");
-        let legal = Legal { any: vec![before, cluster.view(node)] };
+        let any = vec![before, cluster.view(node)];
         for at in 0.. {
             let crash = |keep| vec![Choice::CrashAt { node, at, keep }, choice];
             self.replay(cluster, count);
@@ -256,7 +275,7 @@ impl<'a> Exhaustive<'a> {
             if cluster.run().menu().is_up(node) {
                 return None;
             }
-            let wrong = self.each_state(cluster, count, &crash, &legal, usize::from(at) + 1);
+            let wrong = self.each_state(cluster, count, &crash, any.clone(), usize::from(at) + 1);
             if wrong.is_some() {
                 return wrong.map(|wrong| format!("crash at {at}: {wrong}"));
             }
@@ -268,10 +287,13 @@ impl<'a> Exhaustive<'a> {
     fn after_outcome(&mut self, cluster: &mut Cluster, count: usize) -> Option<String> {
         let choice = *self.workload.choices.get(count).filter(|_| self.sync_outcomes)?;
         let node = self.node;
+        if called(choice) != Some(node) {
+            return None;
+        }
         self.replay(cluster, count);
         let before = cluster.view(node);
         assert_eq!(cluster.step(choice), None, "{choice:?}");
-        let stopped = Legal { any: vec![before, cluster.view(node)] };
+        let stopped = vec![before, cluster.view(node)];
         let disk = self.config.contract.disk;
         for (outcome, at) in [DiskOutcome::SyncFails, DiskOutcome::SyncLies]
             .into_iter()
@@ -287,9 +309,8 @@ impl<'a> Exhaustive<'a> {
                 }
             }
             let after = cluster.view(node);
-            let ran = Legal { any: vec![after.clone()] };
-            let legal = if after.trouble.is_some() { &stopped } else { &ran };
-            let wrong = self.each_state(cluster, count, &crash, legal, 0);
+            let any = if after.trouble.is_some() { stopped.clone() } else { vec![after] };
+            let wrong = self.each_state(cluster, count, &crash, any, 0);
             if wrong.is_some() {
                 return wrong.map(|wrong| format!("{} at {at}: {wrong}", outcome.word()));
             }
@@ -303,7 +324,22 @@ impl<'a> Exhaustive<'a> {
         cluster: &mut Cluster,
         count: usize,
         crash: &dyn Fn(Keep) -> Vec<Choice>,
-        legal: &Legal,
+        any: Vec<View>,
+        point: usize,
+    ) -> Option<String> {
+        let past = std::mem::take(&mut self.past);
+        let legal = Legal { any, past: &past[..=count] };
+        let wrong = self.each_legal(cluster, count, crash, &legal, point);
+        self.past = past;
+        wrong
+    }
+
+    fn each_legal(
+        &mut self,
+        cluster: &mut Cluster,
+        count: usize,
+        crash: &dyn Fn(Keep) -> Vec<Choice>,
+        legal: &Legal<'_>,
         point: usize,
     ) -> Option<String> {
         let node = self.node;
@@ -342,7 +378,7 @@ impl<'a> Exhaustive<'a> {
         cluster: &mut Cluster,
         count: usize,
         crash: &[Choice],
-        legal: &Legal,
+        legal: &Legal<'_>,
     ) -> Option<String> {
         let node = self.node;
         for at in 0.. {
