@@ -131,9 +131,7 @@ impl Node {
     /// The file. A new one is made with a name that survives: redb leaves that to its user.
     fn file(&self, disk: DiskHandle) -> Result<DiskFile, DiskError> {
         let opened = match disk.open(FILE) {
-            Err(DiskError::NotFound) => {
-                disk.create(FILE).and_then(|file| disk.sync_dir().map(|()| file))
-            }
+            Err(DiskError::NotFound) => disk.create(FILE).and_then(|file| disk.sync_dir().map(|()| file)),
             other => other,
         };
         self.health.checked(opened)

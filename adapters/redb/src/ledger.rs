@@ -109,8 +109,15 @@ mod tests {
             ledger.begun(&state(5));
             (ledger.found(&state(find)), ledger)
         };
-        let places =
-            [Place::Past, Place::Past, Place::Durable, Place::Later, Place::Later, Place::Last, Place::Nowhere];
+        let places = [
+            Place::Past,
+            Place::Past,
+            Place::Durable,
+            Place::Later,
+            Place::Later,
+            Place::Last,
+            Place::Nowhere,
+        ];
         for (number, place) in (0..).zip(places) {
             assert_eq!(ledger(number).0, place, "state {number}");
         }

@@ -61,10 +61,10 @@ mod ledger;
 mod system;
 mod tables;
 
+pub use client::Node;
 pub use contents::{Contents, KEYS, SAVED, State, TABLES};
 pub use judge::RedbJudge;
 pub use system::{Answer, Redb, View};
-pub use client::Node;
 
 use misrule_world::{Control, Setting, Target, target};
 

@@ -3,9 +3,7 @@
 use crate::client::Node;
 use crate::contents::{PLACES, SAVED, State, TABLES};
 use misrule_models::Fields;
-use misrule_world::{
-    Argument, BootError, Context, Input, Operation, Setup, System, Vocabulary,
-};
+use misrule_world::{Argument, BootError, Context, Input, Operation, Setup, System, Vocabulary};
 use std::fmt::{self, Display};
 
 pub(crate) const INSERT: u8 = 0;

@@ -7,8 +7,7 @@ use redb::{
 
 type Definition = TableDefinition<'static, u32, &'static [u8]>;
 
-const DEFINITIONS: [Definition; TABLES] =
-    [Definition::new("a"), Definition::new("b"), Definition::new("c")];
+const DEFINITIONS: [Definition; TABLES] = [Definition::new("a"), Definition::new("b"), Definition::new("c")];
 
 /// Writes a number; `bytes` is room for its value.
 pub(crate) fn insert(

@@ -4,8 +4,14 @@
 
 use misrule_world::{Choice, DiskOutcome, Keep, Menu, NodeId, Rng, nth_bit};
 
-/// Units that are named where it is not known yet how many there will be.
+/// Units that are named where it is not known yet how many there will be: so many, for a target that writes
+/// records, or some times four as many, for one that writes pages of small blocks.
 const UNITS_GUESSED: u32 = 8;
+/// How often the guess is taken times four at most.
+const GUESSES: u32 = 4;
+/// Parts in 4 of the starts of a node with files that lose power on the way: what a repair does before it is done
+/// is part of what the target keeps, and nothing else leads there.
+const STARTS_CUT: u32 = 1;
 
 /// A crash of the node: now, or at a point of its next call; now and then of all nodes.
 pub(crate) fn crash(node: NodeId, menu: &Menu, rng: &mut Rng, pending: &mut Vec<Choice>) -> Choice {
@@ -25,9 +31,9 @@ pub(crate) fn crash(node: NodeId, menu: &Menu, rng: &mut Rng, pending: &mut Vec<
     Choice::Crash { node, keep: keep(unsynced(node), rng) }
 }
 
-/// A start of the node, now and then one that crashes on the way.
+/// A start of the node, sometimes after one that crashes on the way.
 pub(crate) fn restart(node: NodeId, menu: &Menu, rng: &mut Rng, pending: &mut Vec<Choice>) -> Choice {
-    if has_files(node, menu) && rng.chance(1, 8) {
+    if has_files(node, menu) && rng.chance(STARTS_CUT, 4) {
         pending.push(Choice::Restart { node });
         return crash_point(node, rng);
     }
@@ -64,7 +70,8 @@ pub(crate) fn keep(count: u32, rng: &mut Rng) -> Keep {
 }
 
 fn crash_point(node: NodeId, rng: &mut Rng) -> Choice {
-    Choice::CrashAt { node, at: early(rng), keep: keep(UNITS_GUESSED, rng) }
+    let units = UNITS_GUESSED << (2 * rng.below(GUESSES));
+    Choice::CrashAt { node, at: early(rng), keep: keep(units, rng) }
 }
 
 /// A number below 64, small ones more often.
