@@ -30,8 +30,8 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts: opens the database if there is a file.
-    pub(crate) fn start(cache: usize, disk: DiskHandle) -> Self {
+    /// Starts: opens the database, and creates it where there is none, unless that is left to the first request.
+    pub(crate) fn start(cache: usize, creates_late: bool, disk: DiskHandle) -> Self {
         let mut node = Self {
             writing: None,
             reads: Vec::new(),
@@ -43,13 +43,9 @@ impl Node {
             view: View::default(),
             bytes: Vec::new(),
         };
-        match disk.open(FILE) {
-            Err(DiskError::NotFound) => {}
-            Ok(file) => {
-                let opened = node.open(file);
-                node.finish(opened);
-            }
-            Err(error) => node.finish(Err(disk_error(error))),
+        if !creates_late || disk.open(FILE) != Err(DiskError::NotFound) {
+            let opened = node.file(disk).map_err(disk_error).and_then(|file| node.open(file));
+            node.finish(opened);
         }
         node
     }
@@ -260,10 +256,11 @@ impl Node {
         Ok(Answer::Read)
     }
 
-    /// Whether something lives that keeps redb from compacting and checking.
+    /// Whether something lives that keeps redb from compacting and checking: before release 4.2 also commits that are
+    /// not durable.
     fn is_busy(&self) -> bool {
         let saved = self.view.latest.saved != [0; SAVED];
-        saved || !self.reads.is_empty() || !self.savepoints.is_empty()
+        saved || self.view.commits.1 > 0 || !self.reads.is_empty() || !self.savepoints.is_empty()
     }
 
     /// Compacts, but not beside a write transaction of its own, for which releases before 4.4 wait for ever.

@@ -31,8 +31,8 @@ pub(crate) const KEPT: usize = SAVED;
 
 /// The operations by number. The setting that switches one off sets its weight to 0.
 const OPERATIONS: [(&str, Argument, u16); 19] = [
-    ("insert", Argument::Fresh, 40),
-    ("remove", Argument::Below(PLACES as u32), 12),
+    ("insert", Argument::Fresh, 24),
+    ("remove", Argument::Below(PLACES as u32), 8),
     ("delete-table", Argument::Below(TABLES as u32), 1),
     ("commit", Argument::None, 12),
     ("commit-none", Argument::None, 8),
@@ -63,6 +63,8 @@ pub struct Redb {
     vocabulary: Vocabulary,
     /// Bytes that redb may cache.
     cache: usize,
+    /// Whether the file is created by the first request instead of the first start.
+    creates_late: bool,
 }
 
 impl Redb {
@@ -83,6 +85,7 @@ impl Redb {
         Self {
             vocabulary: Vocabulary { nodes: 1, operations: operations.collect(), ..Vocabulary::default() },
             cache: settings.integer("cache") as usize * 1024,
+            creates_late: settings.is_on("create"),
         }
     }
 }
@@ -97,7 +100,7 @@ impl System for Redb {
     }
 
     fn boot(&self, cx: &mut Context<()>) -> Result<Node, BootError> {
-        Ok(Node::start(self.cache, cx.disk()))
+        Ok(Node::start(self.cache, self.creates_late, cx.disk()))
     }
 
     fn handle(&self, node: &mut Node, input: Input<()>, cx: &mut Context<()>) {

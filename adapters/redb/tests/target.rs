@@ -1,6 +1,8 @@
 //! The target as a whole: determinism, every operation, and crashes everywhere, also in the middle of a repair.
 
-use misrule_world::{Choice, Failure, Keep, Menu, Report, Rng, Run, Settings, Setup, TraceHash, Watch};
+use misrule_world::{
+    Choice, Failure, Keep, Menu, NO_SESSION, Report, Rng, Run, Settings, Setup, TraceHash, Watch,
+};
 
 const QUIET: Watch = Watch { keys: false, model: false, conformance: false, trace: false };
 
@@ -18,7 +20,7 @@ fn open(given: &[(&str, &str)], contract: &str) -> Box<dyn Run> {
 }
 
 fn request(operation: u8, argument: u32) -> Choice {
-    Choice::Request { node: 0, operation, argument }
+    Choice::Request { node: 0, operation, session: NO_SESSION, argument }
 }
 
 /// A request, with the weights of the workload.

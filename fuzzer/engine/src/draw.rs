@@ -45,6 +45,9 @@ const BASE: Weights = Weights {
     abandon: 30,
 };
 
+/// How much more often nodes crash where one keeps files: what a crash leaves of them is what is to be tested.
+const FILES: u32 = 3;
+
 impl Weights {
     fn of(profile: FaultProfile) -> Self {
         let (part, whole) = match profile {
@@ -106,7 +109,7 @@ impl Drawer {
             (ChoiceKind::Draw, when(!menu.draws.is_empty(), w.draw)),
             (ChoiceKind::Drop, when(menu.waiting > 0 && menu.contract.loss, w.drop)),
             (ChoiceKind::Duplicate, when(menu.waiting > 0 && menu.contract.duplication, w.duplicate)),
-            (ChoiceKind::Crash, when(all_up > 0, w.crash)),
+            (ChoiceKind::Crash, when(all_up > 0, if menu.files == 0 { w.crash } else { FILES * w.crash })),
             (ChoiceKind::Restart, when(down > 0, w.restart)),
             (ChoiceKind::Cut, when(menu.nodes > 1, w.isolate + w.cut)),
             (ChoiceKind::Heal, when(menu.cuts > 0, w.heal)),

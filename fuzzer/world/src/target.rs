@@ -75,6 +75,8 @@ pub struct Target {
     pub bugs: Vec<(&'static str, &'static str)>,
     /// The capability card.
     pub controls: Vec<Control>,
+    /// Longest execution of a campaign that asks for no other, in steps.
+    pub steps_max: u32,
     open: Box<Open>,
 }
 
@@ -99,6 +101,7 @@ where
         lenses: Vec::new(),
         bugs: Vec::new(),
         controls: vec![Control::Delivery, Control::Drop, Control::Duplicate, Control::Time, Control::Crash],
+        steps_max: 30_000,
         open: Box::new(move |setup| {
             let (system, judge) = make(setup)?;
             Ok(Box::new(World::new(system, judge, setup.contract)))
@@ -154,6 +157,14 @@ impl Target {
         self.bugs = bugs.to_vec();
         let words = std::iter::once("none").chain(bugs.iter().map(|(name, _)| *name)).collect();
         self.setting(Setting::words("bug", words, "none", "plants a bug"))
+    }
+
+    /// Sets how long executions of a campaign may become, in steps: 30,000 unless the target says otherwise. A target
+    /// whose steps are slow wants short ones, since the minimiser executes what was found some hundred times.
+    #[must_use]
+    pub fn steps_max(mut self, steps: u32) -> Self {
+        self.steps_max = steps;
+        self
     }
 
     /// Adds what else the target lets choices control: the disk, draws.

@@ -1,8 +1,8 @@
 //! A node that panics again when it is dropped takes nothing with it.
 
 use misrule_world::{
-    Argument, BootError, Choice, Context, Contract, Fields, Input, Judge, Operation, Report, Run, Seen, System,
-    Vocabulary, Watch, World,
+    Argument, BootError, Choice, Context, Contract, Fields, Input, Judge, Operation, Report, Run, Seen,
+    System, Vocabulary, Watch, World,
 };
 use std::fmt::Display;
 
