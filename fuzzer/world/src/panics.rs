@@ -28,6 +28,10 @@ pub(crate) enum Unwound {
 }
 
 impl Unwound {
+    #[expect(
+        clippy::unnecessary_box_returns,
+        reason = "a result is moved at every step, and is this hardly ever"
+    )]
     #[cold]
     pub(crate) fn thrown(payload: impl Any + Send) -> Box<Self> {
         Box::new(Self::Thrown(Box::new(payload)))
@@ -43,6 +47,10 @@ pub(crate) fn guard<R>(call: impl FnOnce() -> R) -> Result<R, Box<Unwound>> {
     result.map_err(unwound)
 }
 
+#[expect(
+    clippy::unnecessary_box_returns,
+    reason = "a result is moved at every step, and is this hardly ever"
+)]
 #[cold]
 fn unwound(payload: Box<dyn Any + Send>) -> Box<Unwound> {
     Box::new(LAST.take().map_or(Unwound::Thrown(payload), Unwound::Panicked))
