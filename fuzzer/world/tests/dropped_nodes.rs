@@ -67,7 +67,10 @@ fn a_world_outlives_nodes_that_panic_twice() {
     for _ in 0..2 {
         world.reset(1, Watch::default(), &mut report);
         assert!(report.failure.is_none());
-        world.step(Choice::Request { node: 0, operation: 0, argument: 0 }, &mut report);
+        world.step(
+            Choice::Request { node: 0, operation: 0, argument: 0, session: misrule_world::NO_SESSION },
+            &mut report,
+        );
         assert_eq!(report.failure.take().map(|failure| failure.oracle), Some("panic"));
     }
     drop(world);

@@ -335,7 +335,9 @@ impl Search<'_> {
     /// kind instead of a later one, a plain delivery instead of a loss or a duplicate, fewer sessions.
     fn simplify(&mut self) {
         let renamed = renamed(&self.best, self.run.menu());
-        self.attempt(&renamed, not_longer_and_other);
+        if renamed != self.best {
+            self.attempt(&renamed, not_longer_and_other);
+        }
         let mut at = 0;
         while at < self.best.len() {
             for choice in simpler(&self.best, at, self.run.menu()) {
