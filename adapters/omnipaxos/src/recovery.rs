@@ -1,4 +1,11 @@
-//! What omnipaxos promises once faults have stopped: a majority decides what clients ask for, at each of its servers.
+//! What omnipaxos promises once faults have stopped: a majority decides what clients ask for, and where every server is
+//! back, each of them does.
+//!
+//! Not each server of a core that leaves some out: one that has promised the ballot of a server that stays away answers
+//! `NotAccepted` to every leader with a lower one. The leader then leaves it alone (0.2.4, `handle_notaccepted`), and it
+//! does not take over either, since it hears of a leader that is content. It catches up at the next election. Nothing
+//! that the crate promises is broken by that, but the log has a copy fewer meanwhile; a test of the engine's recoveries
+//! shows it in three steps.
 
 use crate::judge::OmnipaxosJudge;
 use crate::system::{APPEND, Omnipaxos, Role, View};
@@ -18,13 +25,17 @@ impl Recovers<Omnipaxos> for OmnipaxosJudge {
         }
     }
 
-    /// An entry that was asked for since is decided at every server of the core.
+    /// An entry that was asked for since is decided at enough servers.
     fn progressed(&self, now: &Recovering<'_, Omnipaxos>) -> bool {
-        now.core_views().all(|view| {
+        let has_decided = |view: &&View| {
             let image = view.image();
             let decided = image.decided().min(image.length());
             image.values()[..decided].iter().rev().any(|value| *value >= now.fresh)
-        })
+        };
+        let servers = usize::from(self.nodes);
+        let is_whole = now.core.count_ones() as usize == servers;
+        let enough = if is_whole { servers } else { servers / 2 + 1 };
+        now.core_views().filter(has_decided).count() >= enough
     }
 
     fn waits_for(&self, now: &Recovering<'_, Omnipaxos>, node: NodeId) -> String {

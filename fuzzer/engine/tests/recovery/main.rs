@@ -261,3 +261,25 @@ fn targets_of_this_repository_recover() {
         assert_eq!((counted.executions, counted.progressed), (200, 200), "{settings:?}");
     }
 }
+
+/// Server 3 promises the ballot of server 5, which stays away. The others elect a leader with a lower ballot and decide
+/// what clients ask for; server 3 refuses that leader, and learns nothing as long as it stays.
+#[test]
+fn omnipaxos_leaves_out_a_server_that_promised_a_leader_who_went_away() {
+    let target = misrule_omnipaxos::omnipaxos();
+    let mut setup = setup(&target, &[("trim", "off"), ("nodes", "5")], &[]);
+    setup.contract = target.contract.overridden("fifo").unwrap();
+    let mut world = target.open(&setup).unwrap();
+    let deliver = Choice::Deliver(Slot { from: 4, to: 2, at: 1, kind: Slot::ANY_KIND });
+    let choices = [Choice::Timer { node: 4, timer: 0 }, deliver, deliver, Choice::Recover { core: 0b0_1111 }];
+    let shown = replayed(&mut *world, &choices);
+    assert_eq!(shown.recovery.unwrap().end, RecoveryEnd::Progressed);
+    let decides = |node| {
+        let steps = shown.trace.steps.iter().filter(|step| step.told.node == Some(node));
+        steps.flat_map(|step| &step.told.changes).filter(|change| change.field == "decided").count() > 1
+    };
+    assert_eq!([0, 1, 2, 3].map(decides), [true, true, false, true]);
+    // Where server 5 comes back too, all five decide.
+    let all = replayed(&mut *world, &[&choices[..3], &[Choice::Recover { core: 0b1_1111 }]].concat());
+    assert_eq!(all.recovery.unwrap().end, RecoveryEnd::Progressed);
+}
