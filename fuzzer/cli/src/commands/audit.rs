@@ -30,7 +30,7 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 /// anything was found.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  misrule audit kv --set bug=no-dir-sync\n  \
-                  misrule audit redb --executions 20000 --steps 300 --faults heavy --json\n  \
+                  misrule audit kv --executions 20000 --steps 300 --faults heavy --json\n  \
                   misrule audit mine --contract block=page --disks explicit-sync,posix-min")]
 pub(super) struct Arguments {
     /// The target
