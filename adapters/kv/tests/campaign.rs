@@ -66,7 +66,7 @@ fn nothing_is_found_without_a_bug() {
             assert_eq!(met(ChoiceKind::Disk) > 100, fails, "{disk} {guidance}");
             // Calls that were given up stay open for ever, and each may take effect at any later time.
             let undecided = summary.tally.undecided[0].1;
-            assert!(undecided * 8 < summary.executions, "{disk} {guidance}: {undecided}");
+            assert!(undecided * 2 < summary.executions, "{disk} {guidance}: {undecided}");
             let calls = &summary.calls;
             assert!(calls.answered > 200 && calls.retried > 50 && calls.abandoned > 10, "{calls:?}");
         }
@@ -104,7 +104,13 @@ fn every_recovery_makes_progress() {
 /// For each bug the weakest disk that permits it, what finds it, in how many steps at most, and what must be wrong.
 const FOUND: [(&str, &str, &str, u64, &[&str]); 10] = [
     ("ack-before-sync", "explicit-sync", "random", 500_000, &["acknowledged-writes-survive"]),
-    ("no-dir-sync", "explicit-sync", "random", 500_000, &["disk-readable", "synced-log-survives"]),
+    (
+        "no-dir-sync",
+        "explicit-sync",
+        "random",
+        500_000,
+        &["disk-readable", "synced-log-survives", "one-vote-per-term"],
+    ),
     ("rename-before-data", "explicit-sync", "random", 500_000, &["disk-readable"]),
     ("vote-not-durable", "explicit-sync", "random", 3_000_000, &["one-vote-per-term", "one-leader-per-term"]),
     ("torn-tail", "torn-prefix", "random", 3_000_000, &["applied-logs-agree", "disk-readable"]),
