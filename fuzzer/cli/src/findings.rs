@@ -22,7 +22,7 @@ pub(crate) struct Saved {
     /// As reports show it.
     pub(crate) report: report::Finding,
     /// Its `finding.json`, without the count.
-    json: Value,
+    pub(crate) json: Value,
 }
 
 /// What findings of a campaign share.
