@@ -4,6 +4,7 @@ mod audit;
 mod bench;
 mod check;
 mod crash_states;
+mod experiment;
 mod fuzz;
 mod history;
 mod list;
@@ -39,6 +40,7 @@ enum Command {
     Audit(audit::Arguments),
     Model(model::Arguments),
     Bench(bench::Arguments),
+    Experiment(experiment::Arguments),
     History(history::Arguments),
 }
 
@@ -56,6 +58,7 @@ impl Cli {
             Command::Audit(arguments) => audit::run(arguments, session),
             Command::Model(arguments) => model::run(arguments, session),
             Command::Bench(arguments) => bench::run(arguments, session),
+            Command::Experiment(arguments) => experiment::run(arguments, session),
             Command::History(arguments) => history::run(arguments, session),
         }
     }

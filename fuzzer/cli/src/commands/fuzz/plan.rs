@@ -56,7 +56,6 @@ impl<'a> Plan<'a> {
                 _ => Conformance::Sampled,
             },
             recovery: resolve::recovery(&arguments.recovery),
-            ..Options::default()
         };
         let setup = Setup { settings, contract, lenses };
         Ok(Self { target, setup, options, strict: arguments.strict, started: clock::utc(now) })
