@@ -2,7 +2,7 @@
 
 use super::child::{Planned, Running};
 use super::folder::ExperimentFolder;
-use super::row::Row;
+use super::row::{End, Row};
 use crate::clock;
 use crate::exit::Error;
 use crate::interrupt;
@@ -81,7 +81,10 @@ impl Pool<'_> {
                     Some(running) => running.poll(self.registration).map_err(problem)?,
                     None => None,
                 };
-                // Ctrl-C reaches the children too; what they say then is no result.
+                // Ctrl-C reaches the children too, perhaps before us; what they say then is no result.
+                if row.as_ref().is_some_and(|row| row.end == End::Lost) {
+                    clock::pause(LOOK_EVERY * 10);
+                }
                 if interrupt::requested() {
                     return Ok(false);
                 }
