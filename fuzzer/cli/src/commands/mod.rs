@@ -11,6 +11,7 @@ mod list;
 mod minimize;
 mod model;
 mod replay;
+mod report;
 mod show;
 
 use crate::exit::Error;
@@ -41,6 +42,7 @@ enum Command {
     Model(model::Arguments),
     Bench(bench::Arguments),
     Experiment(experiment::Arguments),
+    Report(report::Arguments),
     History(history::Arguments),
 }
 
@@ -59,6 +61,7 @@ impl Cli {
             Command::Model(arguments) => model::run(arguments, session),
             Command::Bench(arguments) => bench::run(arguments, session),
             Command::Experiment(arguments) => experiment::run(arguments, session),
+            Command::Report(arguments) => report::run(arguments, session),
             Command::History(arguments) => history::run(arguments, session),
         }
     }

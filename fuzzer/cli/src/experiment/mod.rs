@@ -3,15 +3,22 @@
 //! `file` reads what a person wrote, `place` says where it is wrong. `probe` resolves each cell by asking the program that
 //! will run it. `pool` runs campaigns as child processes, `child` is one of them, `row` what is known of it afterwards.
 //! `folder` holds rows and what was registered; `machine` tells where it ran.
+//!
+//! `figures` is what rows add up to, `verdict` says it in sentences, `page`, `coverage` and `csv` show it.
 
 pub(crate) mod child;
+mod coverage;
+pub(crate) mod csv;
+pub(crate) mod figures;
 pub(crate) mod file;
 pub(crate) mod folder;
 pub(crate) mod machine;
+pub(crate) mod page;
 mod place;
 pub(crate) mod pool;
 pub(crate) mod probe;
 pub(crate) mod row;
+mod verdict;
 
 use misrule_models::stable_hash;
 use misrule_world::mix;

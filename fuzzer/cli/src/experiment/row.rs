@@ -59,3 +59,50 @@ pub(crate) struct Row {
     /// The command that runs it again.
     pub(crate) command: String,
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{End, Row};
+    use std::collections::BTreeMap;
+
+    /// A row with nothing special.
+    pub(in crate::experiment) fn row(bug: &str, arm: &str, campaign: u32, end: End) -> Row {
+        Row {
+            registration: "r".to_owned(),
+            bug: bug.to_owned(),
+            arm: arm.to_owned(),
+            campaign,
+            seed: 1,
+            end,
+            reason: (end == End::Lost).then(|| "it died".to_owned()),
+            seconds: 1.0,
+            cpu_seconds: Some(0.9),
+            executions: 10,
+            steps: 1_000,
+            steps_returning: 100,
+            property: None,
+            fingerprint: None,
+            steps_execution: None,
+            others: 0,
+            cells: BTreeMap::new(),
+            coverage: Vec::new(),
+            target: "t".to_owned(),
+            target_version: "1".to_owned(),
+            build: "b".to_owned(),
+            contract: "fifo".to_owned(),
+            lens: Vec::new(),
+            core: None,
+            load: None,
+            start: "s".to_owned(),
+            command: "misrule fuzz t".to_owned(),
+        }
+    }
+
+    #[test]
+    fn rows_are_read_as_they_are_written() {
+        let row = Row { coverage: vec![(1, 2, 0.5, 3)], ..row("b", "a", 1, End::Lost) };
+        let text = serde_json::to_string(&row).unwrap();
+        assert!(text.contains("\"end\":\"lost\""), "{text}");
+        assert_eq!(serde_json::from_str::<Row>(&text).unwrap(), row);
+    }
+}
