@@ -8,8 +8,8 @@ use misrule_engine::{
     Drawer, Execution, Misfit, Mode, Options, Outcome, TailChooser, Unwatched, execute, execute_explicit,
 };
 use misrule_world::{
-    BootError, Choice, ChoiceKind, Context, Contract, Failure, FaultKind, FaultProfile, FaultWeights, Fields,
-    Input, Judge, NodeId, Report, Rng, Run, Schedule, Seen, Setting, System, Tail, Target, Vocabulary, Watch,
+    BootError, Choice, ChoiceKind, Context, Failure, FaultKind, FaultProfile, FaultWeights, Fields, Input,
+    Judge, NodeId, Report, Rng, Run, Schedule, Seen, Setting, System, Tail, Target, Vocabulary, Watch,
     target,
 };
 use std::fmt::Display;
