@@ -55,6 +55,7 @@ impl Kv {
             ],
             draws: vec![DrawName { name: "patience", below: PATIENCE_BELOW }],
             sessions: workload.sessions.min(SESSIONS_MAX as u8),
+            ..Vocabulary::default()
         };
         Self { vocabulary, options, snapshot_every, keys }
     }
