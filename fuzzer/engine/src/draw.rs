@@ -182,8 +182,10 @@ impl Drawer {
             ChoiceKind::Crash => {
                 let node = menu.nth_up(rng.below(menu.up.count_ones()))?;
                 let crash = draw_disk::crash(node, menu, rng, &mut self.pending);
-                if let Choice::CrashAt { node, .. } = crash {
-                    local_of(node, menu, rng).into_iter().for_each(|local| self.pending.push(local));
+                if let Choice::CrashAt { node, .. } = crash
+                    && let Some(local) = local_of(node, menu, rng)
+                {
+                    self.pending.push(local);
                 }
                 Some(crash)
             }

@@ -1,6 +1,8 @@
 //! Faults of links and time in campaigns: a bug that swizzles find and losses do not, swarms, own profiles, bounded
 //! distances, and a clock.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod common;
 
 use common::{run, setup};
@@ -71,11 +73,11 @@ impl System for Leases {
                 cx.send(1 + *term, Message::Revoke(*term));
                 cx.set_timer(0);
             }
-            (Node::Server { term, revoking }, Input::Message { message, .. }) => {
-                if *revoking && message == Message::Released(*term) {
-                    (*term, *revoking) = ((*term + 1) % self.clients, false);
-                    cx.send(1 + *term, Message::Grant);
-                }
+            (Node::Server { term, revoking }, Input::Message { message, .. })
+                if *revoking && message == Message::Released(*term) =>
+            {
+                (*term, *revoking) = ((*term + 1) % self.clients, false);
+                cx.send(1 + *term, Message::Grant);
             }
             (Node::Client { holds }, Input::Message { message: Message::Grant, .. }) => *holds = true,
             (Node::Client { holds }, Input::Message { message: Message::Revoke(term), .. }) => {

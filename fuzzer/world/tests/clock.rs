@@ -1,5 +1,7 @@
 //! Simulated time: which timers may fire is what the contract's clock lets happen.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use misrule_world::{
     Argument, BootError, Choice, Context, Contract, Effect, Fields, Input, Judge, Keep, NO_SESSION,
     Operation, Report, Rng, Run, Seen, Settings, Setup, Slot, System, Vocabulary, Watch, nth_bit, target,
@@ -37,7 +39,7 @@ impl System for Timers {
         match input {
             Input::Request { operation: 0, argument, .. } if argument < 4 => cx.set_timer(argument as u8),
             Input::Request { operation: 0, argument, .. } => {
-                cx.set_timer_after((argument % 4) as u8, argument / 4)
+                cx.set_timer_after((argument % 4) as u8, argument / 4);
             }
             Input::Request { operation: 1, argument, .. } => cx.cancel_timer(argument as u8),
             Input::Request { .. } => cx.send(1, ()),

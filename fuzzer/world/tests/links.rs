@@ -1,5 +1,7 @@
 //! What links do: cuts lose, clogs hold, contracts bound how far messages are reordered and duplicates go.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use misrule_world::{
     Argument, BootError, Choice, ChoiceKind, Context, Contract, Effect, FaultCount, Fields, Input, Judge,
     NO_SESSION, Operation, Report, Run, Seen, Settings, Setup, Slot, System, Target, Vocabulary, Watch,

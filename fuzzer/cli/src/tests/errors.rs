@@ -101,7 +101,7 @@ fn profiles_come_from_files_and_are_told() {
     sandbox.write("one.profile", "# calm\ndrop = 0\nduplicate = 400\n");
     sandbox.write("two.profile", "[a]\ncrash = 0\n[b]\ncut = 7\n");
     let run = |faults: &str| {
-        let out = faults.replace(':', "-");
+        let out = format!("out-{}", faults.replace(':', "-"));
         sandbox.run(&format!(
             "fuzz toy --set safe=on --seed 1 --executions 3 --quiet --out {out} --faults {faults}"
         ))
@@ -114,7 +114,7 @@ fn profiles_come_from_files_and_are_told() {
     ] {
         let ran = run(faults);
         assert!(ran.code == 0 && ran.out.contains(shown), "{faults}: {ran:?}");
-        let manifest = sandbox.read(&format!("{}/manifest.json", faults.replace(':', "-")));
+        let manifest = sandbox.read(&format!("out-{}/manifest.json", faults.replace(':', "-")));
         let profile = shown.split_whitespace().nth(1).unwrap();
         assert!(manifest.contains(&format!("\"faults\": \"{profile}\"")), "{manifest}");
     }

@@ -63,7 +63,7 @@ pub fn parse_profiles(text: &str) -> Result<Vec<(String, FaultProfile)>, ParseEr
     let mut lines = Lines::new(text.strip_prefix('\u{feff}').unwrap_or(text));
     let mut profiles: Vec<(String, FaultWeights)> = Vec::new();
     let mut seen = Vec::new();
-    while let Some(line) = lines.next() {
+    for line in lines.by_ref() {
         if text.len() > TEXT_BYTES_MAX || profiles.len() > PROFILES_MAX {
             return Err(line.too_many(format!("at most {PROFILES_MAX} profiles")));
         }

@@ -19,13 +19,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             Choice::Timer { node, timer } => {
                 up(node)?;
                 let set = timer < 32 && self.menu.timers[usize::from(node)] & (1 << timer) != 0;
-                match set {
-                    true => Ok(()),
-                    false if timer < 32 && self.timers_of(node) & (1 << timer) != 0 => {
-                        Err("another timer or message comes first")
-                    }
-                    false => Err("the timer is not set"),
-                }
+                if set { Ok(()) } else { Err(self.why_not_timer(node, timer)) }
             }
             Choice::Local { node, step } => {
                 up(node)?;

@@ -14,6 +14,16 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
     }
 
+    /// Why a timer that the menu does not have cannot fire.
+    #[cold]
+    pub(super) fn why_not_timer(&self, node: NodeId, timer: u8) -> &'static str {
+        if timer < 32 && self.timers_of(node) & (1 << timer) != 0 {
+            "another timer or message comes first"
+        } else {
+            "the timer is not set"
+        }
+    }
+
     /// Takes over which timers a call has set.
     pub(super) fn take_timers(&mut self, node: NodeId) {
         if let Some(clock) = &mut self.clock {

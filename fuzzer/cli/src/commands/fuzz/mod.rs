@@ -44,7 +44,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "WORDS")]
     contract: Option<String>,
     /// Which faults are drawn: none, light, default, heavy, swarm, what differs from the default (drop=0,crash=80), or a
-    /// file of profiles, FILE or FILE:NAME
+    /// file of profiles; the name of one of several comes behind a colon
     #[arg(long, value_name = "PROFILE", default_value = "default")]
     faults: String,
     /// A setting of the target; may be given several times
