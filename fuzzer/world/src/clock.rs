@@ -73,6 +73,8 @@ pub(crate) struct Clock {
     drift: u64,
     delay: Option<u64>,
     now: u64,
+    /// Whether time stands still, and every timer that is set may fire.
+    stopped: bool,
     /// For each node, bit set of timers that are set, whether they may fire now or not.
     set: Vec<u32>,
     /// For each node, the windows of its timers.
@@ -89,6 +91,7 @@ impl Clock {
             drift: contract.drift?.into(),
             delay: contract.delay.map(|ticks| u64::from(ticks) * TICK),
             now: 0,
+            stopped: false,
             set: vec![0; nodes],
             windows: vec![[Window::default(); 32]; nodes],
             latest: vec![VecDeque::new(); nodes * nodes],
@@ -96,9 +99,14 @@ impl Clock {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.now = 0;
+        (self.now, self.stopped) = (0, false);
         self.set.fill(0);
         self.latest.iter_mut().for_each(VecDeque::clear);
+    }
+
+    /// Time stands still from now on, and orders nothing any more: a recovery has rounds instead.
+    pub(crate) fn stop_time(&mut self) {
+        self.stopped = true;
     }
 
     /// Bit set of the timers of a node that are set.
@@ -123,10 +131,13 @@ impl Clock {
         self.set[usize::from(node)] = 0;
     }
 
-    /// A timer fires.
-    pub(crate) fn fire(&mut self, node: NodeId, timer: u8) {
+    /// A timer fires; whether time is told.
+    pub(crate) fn fire(&mut self, node: NodeId, timer: u8) -> bool {
         self.set[usize::from(node)] &= !(1 << timer);
-        self.now = self.now.max(self.windows[usize::from(node)][usize::from(timer)].earliest);
+        if !self.stopped {
+            self.now = self.now.max(self.windows[usize::from(node)][usize::from(timer)].earliest);
+        }
+        !self.stopped
     }
 
     /// A message was put onto a link, at a position counted from 1.
@@ -146,6 +157,9 @@ impl Clock {
     /// The moment beyond which time cannot move before something else has happened: the latest of a timer that is set, or
     /// of a message that can be delivered.
     pub(crate) fn limit(&self, deliverable: &[u16]) -> u64 {
+        if self.stopped {
+            return u64::MAX;
+        }
         let windows = self
             .set
             .iter()

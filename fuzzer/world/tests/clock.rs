@@ -284,3 +284,27 @@ fn something_may_always_fire_while_a_timer_is_set() {
         }
     }
 }
+
+#[test]
+fn a_recovery_has_rounds_and_no_simulated_time() {
+    let deliver = Choice::Deliver(Slot { from: 0, to: 1, at: 1, kind: Slot::ANY_KIND });
+    let mut timed = Timed::new("clock=drift-0,delay=5");
+    timed.set(0, 0, 10);
+    timed.set(1, 1, 30);
+    timed.set(2, 2, 20);
+    timed.ask(0, 2, 0);
+    assert_eq!((timed.fire(0, 0), timed.fire(1, 1), timed.run.menu().timers_set), (LATER, LATER, 0));
+    timed.run.recover(0b011, &mut timed.report);
+    timed.fire(1, 1).unwrap();
+    assert_eq!(timed.time(), None);
+    timed.set(1, 1, 30);
+    timed.fire(1, 1).unwrap();
+    timed.fire(0, 0).unwrap();
+    timed.step(deliver).unwrap();
+    timed.reset();
+    timed.set(0, 0, 10);
+    timed.set(1, 1, 30);
+    assert_eq!(timed.fire(1, 1), LATER, "the next execution has its time");
+    timed.fire(0, 0).unwrap();
+    assert_eq!(timed.time(), Some("10.000"));
+}

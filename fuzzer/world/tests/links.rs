@@ -191,6 +191,21 @@ fn clogs_outlive_a_crash_and_end_with_the_execution() {
 }
 
 #[test]
+fn a_recovery_undoes_clogs() {
+    let mut told = Told::new("fifo");
+    told.send(1);
+    told.step(CLOG).unwrap();
+    told.step(CUT).unwrap();
+    let before = told.run.about().faults;
+    told.run.recover(0b11, &mut told.report);
+    assert_eq!((told.run.menu().clogs, told.run.menu().cuts, told.run.menu().waiting), (0, 0, 1));
+    let effects = told.report.trace.iter().flat_map(|step| &step.effects);
+    assert!(effects.clone().any(|effect| effect == "unclogged 1->2"));
+    told.deliver(1).unwrap();
+    assert_eq!((told.got.as_str(), told.run.about().faults), ("[1]", before), "it is no fault that was drawn");
+}
+
+#[test]
 fn a_clog_that_holds_nothing_is_drawn_but_not_applied() {
     let mut told = Told::new("fifo");
     told.step(CLOG).unwrap();

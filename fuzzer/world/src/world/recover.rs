@@ -23,7 +23,8 @@ pub(super) struct Ongoing {
 }
 
 impl<S: System, J: Judge<S>> World<S, J> {
-    /// Heals the links inside the core, cuts all others, undoes clogs, and disarms what choices have decided about next calls.
+    /// Heals the links inside the core, cuts all others, undoes clogs, stops simulated time, and disarms what choices
+    /// have decided about next calls.
     pub(super) fn begin_recovery(&mut self, core: u32, report: &mut Report) {
         self.begin_step(report);
         let core = core & whole_core(self.vocabulary.nodes);
@@ -55,9 +56,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
         for disk in self.disks.iter_mut().flatten() {
             disk.faults().clear();
         }
-        // What is frozen fires no timer, so it holds up no time.
+        // Rounds are the time of a recovery. Two orders of timers would block each other.
         if let Some(clock) = &mut self.clock {
-            (0..self.vocabulary.nodes).filter(|node| !inside(*node)).for_each(|node| clock.stop(node));
+            clock.stop_time();
         }
         self.offer_timers();
         self.finish(None, false, report);

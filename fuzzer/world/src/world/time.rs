@@ -35,8 +35,8 @@ impl<S: System, J: Judge<S>> World<S, J> {
     #[inline(never)]
     pub(super) fn fire(&mut self, node: NodeId, timer: u8) {
         let Some(clock) = &mut self.clock else { return };
-        clock.fire(node, timer);
-        if self.watch.trace {
+        let told = clock.fire(node, timer);
+        if told && self.watch.trace {
             self.recorder.effect(format!("time {clock}"));
         }
     }
