@@ -281,6 +281,7 @@ fn the_schedule_on_the_page_about_formats_is_canonical() {
         ],
         draws: vec![DrawName { name: "backoff", below: 10 }],
         sessions: 2,
+        ..Vocabulary::default()
     };
     let (header, body) = text::parse_header(block).unwrap();
     let file = text::parse_body(header, body, &vocabulary).unwrap();

@@ -1,6 +1,7 @@
 //! Exit codes, and the errors that end a command.
 
 use misrule_engine::EngineError;
+use misrule_world::text::ParseError;
 use std::fmt;
 use std::io;
 
@@ -55,6 +56,13 @@ impl Error {
             Self::Input(_) => INPUT,
             Self::Write(_) | Self::Internal(_) => INTERNAL,
         }
+    }
+
+    /// What is wrong with the text of a file, behind its place.
+    pub(crate) fn parse(file: &str, error: &ParseError) -> Self {
+        let text = error.to_string();
+        let text = text.split_once(": ").map_or(text.as_str(), |(_, text)| text);
+        Self::Input(format!("{file}:{}:{}: {text}", error.line, error.column))
     }
 
     /// `unknown THING`, with the nearest known name and the list.

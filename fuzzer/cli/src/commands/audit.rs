@@ -52,8 +52,9 @@ pub(super) struct Arguments {
     /// What links promise, and words put over each disk preset (`block=page`)
     #[arg(long, value_name = "WORDS")]
     contract: Option<String>,
-    /// How many faults are drawn
-    #[arg(long, value_name = "PROFILE", default_value = "heavy", value_parser = ["none", "light", "default", "heavy"])]
+    /// Which faults are drawn: none, light, default, heavy, swarm, what differs from the default (drop=0,crash=80), or a
+    /// file of profiles; the name of one of several comes behind a colon
+    #[arg(long, value_name = "PROFILE", default_value = "heavy")]
     faults: String,
     /// A setting of the target; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = numbers::setting)]
@@ -84,7 +85,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
         seed: mix(arguments.seed),
         executions: arguments.executions,
         steps: arguments.steps,
-        faults: resolve::faults(&arguments.faults)?,
+        faults: resolve::faults(session, &arguments.faults)?,
     };
     let audited = execute(session, arguments.quiet, &mut runs, options)?;
     let folder = match audited.rows.as_slice() {
@@ -214,7 +215,7 @@ impl Told<'_> {
             "seed": seed,
             "settings": settings,
             "contracts": contracts,
-            "fault_profile": options.faults.name(),
+            "fault_profile": options.faults.to_string(),
             "steps_max": options.steps,
             "executions": of,
             "steps": self.audit.steps,

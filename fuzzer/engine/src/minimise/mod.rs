@@ -287,7 +287,7 @@ impl Search<'_> {
             if self.items.execute(self.run, self.seed, self.watch, &prefix, Substitute::InFront).is_some() {
                 continue;
             }
-            drawer.reset(self.run.menu());
+            drawer.reset(self.run.menu(), &mut rng);
             let mut failure = self.items.walk(self.run, room, |menu| drawer.pick(menu, &mut rng));
             if let (None, Some(Item { choice: Choice::Recover { core }, .. })) = (&failure, self.best.last())
             {
@@ -377,7 +377,10 @@ fn group(choice: Choice) -> (ChoiceKind, NodeId, u8) {
             (kind, node, 0)
         }
         Choice::Disk { node, outcome, .. } => (kind, node, outcome as u8),
-        Choice::Cut { from, to } | Choice::Heal { from, to } => (kind, from, to),
+        Choice::Cut { from, to }
+        | Choice::Heal { from, to }
+        | Choice::Clog { from, to }
+        | Choice::Unclog { from, to } => (kind, from, to),
         Choice::Draw { node, name, .. } => (kind, node, name),
         Choice::Recover { .. } => (kind, 0, 0),
     }

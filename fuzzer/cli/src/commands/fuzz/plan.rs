@@ -19,6 +19,8 @@ pub(super) struct Plan<'a> {
     pub(super) setup: Setup,
     pub(super) options: Options,
     strict: bool,
+    /// The fault profile as it was asked for.
+    faults: String,
     started: String,
 }
 
@@ -42,7 +44,7 @@ impl<'a> Plan<'a> {
         let options = Options {
             seed: arguments.seed.unwrap_or_else(drawn),
             guidance: guidance.to_owned(),
-            faults: resolve::faults(&arguments.faults)?,
+            faults: resolve::faults(session, &arguments.faults)?,
             stop_after_executions: arguments.executions,
             stop_after_steps: arguments.steps,
             stop_after_time: arguments.time,
@@ -58,7 +60,8 @@ impl<'a> Plan<'a> {
             recovery: resolve::recovery(&arguments.recovery),
         };
         let setup = Setup { settings, contract, lenses };
-        Ok(Self { target, setup, options, strict: arguments.strict, started: clock::utc(now) })
+        let (strict, faults, started) = (arguments.strict, arguments.faults.clone(), clock::utc(now));
+        Ok(Self { target, setup, options, strict, faults, started })
     }
 
     /// When the model's state is compared.
@@ -79,6 +82,12 @@ impl<'a> Plan<'a> {
     pub(super) fn settings(&self) -> Value {
         let settings = self.setup.settings.iter();
         Value::Object(settings.map(|(name, value)| (name.to_owned(), value.into())).collect::<Map<_, _>>())
+    }
+
+    /// The fault profile, and where it comes from if that is a file.
+    fn faults_in_words(&self) -> String {
+        let faults = self.options.faults.to_string();
+        if self.faults == faults { faults } else { format!("{faults} ({})", self.faults) }
     }
 
     fn budget(&self) -> String {
@@ -112,7 +121,7 @@ impl<'a> Plan<'a> {
             ("target", format!("{} {}", self.target.name, self.target.version)),
             ("settings", or_none(settings.join(" "))),
             ("contract", self.setup.contract.to_string()),
-            ("faults", self.options.faults.name().to_owned()),
+            ("faults", self.faults_in_words()),
             ("guidance", self.options.guidance.clone()),
             ("lens", or_none(self.setup.lenses.join(","))),
             ("conformance", self.conformance().to_owned()),
@@ -150,7 +159,7 @@ impl<'a> Plan<'a> {
             "guidance": options.guidance,
             "lens": self.setup.lenses,
             "contract": self.setup.contract.to_string(),
-            "faults": options.faults.name(),
+            "faults": options.faults.to_string(),
             "settings": self.settings(),
             "conformance": self.conformance(),
             "recovery": self.recovery(),

@@ -8,7 +8,7 @@ use crate::folder::Folder;
 use misrule_engine::{Outcome, Summary};
 use misrule_models::Outcome as Event;
 use misrule_report::terminal::grouped;
-use misrule_world::{ChoiceKind, FaultCount};
+use misrule_world::{ChoiceKind, FaultCount, FaultKind, FaultProfile, FaultWeights};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ pub(super) struct Done<'a> {
 }
 
 /// What a long campaign should have seen and has not.
-pub(super) fn problems(summary: &Summary) -> Vec<String> {
+pub(super) fn problems(summary: &Summary, faults_asked: FaultProfile) -> Vec<String> {
     let mut problems = Vec::new();
     for (name, executions) in undecided(summary) {
         problems.push(format!(
@@ -54,12 +54,29 @@ pub(super) fn problems(summary: &Summary) -> Vec<String> {
                 .push(format!("the fault `{word}` was drawn {} times and never had an effect", count.drawn));
         }
     }
+    for (name, kind) in asked(faults_asked) {
+        if summary.choices[kind as usize].drawn == 0 {
+            problems.push(format!("the fault profile names `{name}`, and `{}` was never drawn", kind.word()));
+        }
+    }
     problems
 }
 
 /// Oracles that did not always know, and in how many executions.
 fn undecided(summary: &Summary) -> impl Iterator<Item = (&'static str, u64)> {
     summary.tally.undecided.iter().copied().filter(|(_, executions)| *executions > 0)
+}
+
+/// The faults that a profile of the user's asks for by name, with the choices that they draw.
+fn asked(profile: FaultProfile) -> impl Iterator<Item = (&'static str, ChoiceKind)> {
+    let weights = match profile {
+        FaultProfile::Custom(weights) => weights,
+        _ => FaultWeights::default(),
+    };
+    FaultKind::ALL.into_iter().filter_map(move |(kind, name, default)| {
+        let asked = weights.of(kind) > 0 && weights.of(kind) != u32::from(default);
+        kind.choice().filter(|_| asked).map(|choice| (name, choice))
+    })
 }
 
 fn faults(summary: &Summary) -> impl Iterator<Item = (ChoiceKind, FaultCount)> {
@@ -179,7 +196,7 @@ impl Done<'_> {
             "lens": plan.setup.lenses,
             "contract": plan.setup.contract.to_string(),
             "conformance": plan.conformance(),
-            "fault_profile": plan.options.faults.name(),
+            "fault_profile": plan.options.faults.to_string(),
             "settings": plan.settings(),
             "executions": summary.executions,
             "steps": summary.steps,
