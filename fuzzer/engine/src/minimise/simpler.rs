@@ -124,5 +124,9 @@ fn simpler_keeps(keep: Keep) -> Vec<Keep> {
             let without = (0..Keep::BITS).filter(|at| bits & (1 << at) != 0).map(|at| bits & !(1 << at));
             [Keep::NONE, Keep::ALL].into_iter().chain(without.map(Keep::bits)).collect()
         }
+        KeepShape::AllButLast(lost) => {
+            let fewer = (0..u16::BITS).filter(|at| lost & (1 << at) != 0).map(|at| lost & !(1 << at));
+            [Keep::NONE, Keep::ALL].into_iter().chain(fewer.map(Keep::all_but_last)).collect()
+        }
     }
 }

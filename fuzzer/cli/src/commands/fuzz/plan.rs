@@ -47,7 +47,7 @@ impl<'a> Plan<'a> {
             stop_after_steps: arguments.steps,
             stop_after_time: arguments.time,
             stop_after_findings: arguments.stop_after,
-            steps_max: arguments.steps_max,
+            steps_max: arguments.steps_max.unwrap_or(target.steps_max),
             conformance: match arguments.conformance.as_str() {
                 "always" => Conformance::Always,
                 "off" => Conformance::Off,
