@@ -31,13 +31,13 @@ pub(crate) const KEPT: usize = SAVED;
 
 /// The operations by number. The setting that switches one off sets its weight to 0.
 const OPERATIONS: [(&str, Argument, u16); 19] = [
-    ("insert", Argument::Fresh, 24),
+    ("insert", Argument::Fresh, 20),
     ("remove", Argument::Below(PLACES as u32), 8),
     ("delete-table", Argument::Below(TABLES as u32), 1),
-    ("commit", Argument::None, 12),
-    ("commit-none", Argument::None, 8),
-    ("commit-two-phase", Argument::None, 3),
-    ("commit-quick-repair", Argument::None, 3),
+    ("commit", Argument::None, 16),
+    ("commit-none", Argument::None, 6),
+    ("commit-two-phase", Argument::None, 2),
+    ("commit-quick-repair", Argument::None, 2),
     ("abort", Argument::None, 3),
     ("begin-read", Argument::None, 2),
     ("end-read", Argument::Below(KEPT as u32), 2),

@@ -20,15 +20,16 @@ pub(crate) fn crash(node: NodeId, menu: &Menu, rng: &mut Rng, pending: &mut Vec<
                 pending.push(Choice::Crash { node: other, keep: keep(unsynced(other), rng) });
             }
         }
-        1..8 => return crash_point(node, menu, rng),
+        1..12 => return crash_point(node, menu, rng),
         _ => {}
     }
     Choice::Crash { node, keep: keep(unsynced(node), rng) }
 }
 
-/// A start of the node, sometimes after one that crashes on the way.
+/// A start of the node, often after one that crashes on the way: a repair keeps things too, and nothing else leads
+/// into the middle of it.
 pub(crate) fn restart(node: NodeId, menu: &Menu, rng: &mut Rng, pending: &mut Vec<Choice>) -> Choice {
-    if has_files(node, menu) && rng.chance(1, 4) {
+    if has_files(node, menu) && rng.chance(3, 8) {
         pending.push(Choice::Restart { node });
         return crash_point(node, menu, rng);
     }
@@ -53,7 +54,7 @@ pub(crate) fn keep(count: u32, rng: &mut Rng) -> Keep {
     if count == 0 {
         return Keep::NONE;
     }
-    match rng.below(9) {
+    match rng.below(10) {
         0 => Keep::NONE,
         1 => Keep::ALL,
         2 => Keep::prefix(rng.below(count + 1) as u16),
