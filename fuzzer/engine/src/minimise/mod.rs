@@ -173,7 +173,7 @@ impl Search<'_> {
                 return;
             }
             if self.best.len() * 10 > before.len() * 9 {
-                grain *= GRAIN;
+                grain = grain.saturating_mul(GRAIN);
             }
         }
     }
