@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folders below `oracles/` and the oracle that each is about.
-const PAIRS: [(&str, &str); 18] = [
+const PAIRS: [(&str, &str); 25] = [
     ("atomicity", "atomicity"),
     ("boot", "boot"),
     ("conformance", "conformance"),
@@ -16,6 +16,13 @@ const PAIRS: [(&str, &str); 18] = [
     ("invariant-decided-index-monotone", "invariant"),
     ("invariant-decided-logs-agree", "invariant"),
     ("judge", "judge"),
+    ("kv-acknowledged-writes-survive", "durability"),
+    ("kv-applied-logs-agree", "invariant"),
+    ("kv-disk-readable", "durability"),
+    ("kv-linearizable", "history"),
+    ("kv-one-vote-per-term", "invariant"),
+    ("kv-snapshot-kept", "durability"),
+    ("kv-synced-log-survives", "durability"),
     ("model", "model"),
     ("model-property", "model-property"),
     ("panic", "panic"),

@@ -271,3 +271,44 @@ fn note(terms: &mut Vec<u8>, term: u32, who: u8) -> Option<u8> {
     let before = std::mem::replace(&mut terms[at], who);
     (before != 0 && before != who).then_some(before)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Oracles;
+    use crate::log::Base;
+    use crate::node::Role;
+    use crate::view::View;
+    use misrule_world::Contract;
+
+    fn oracles() -> Oracles {
+        Oracles::new(3, &Contract::default())
+    }
+
+    /// A majority has voted twice where a term has two leaders, so that schedules show the votes first.
+    #[test]
+    fn a_term_has_one_leader() {
+        let mut oracles = oracles();
+        let view = |role, term| View { role, term, ..View::default() };
+        assert_eq!(oracles.leader(0, &view(Role::Leader, 3)), None);
+        assert_eq!(oracles.leader(0, &view(Role::Leader, 3)), None);
+        assert_eq!(oracles.leader(1, &view(Role::Candidate, 3)), None);
+        assert_eq!(oracles.leader(1, &view(Role::Leader, 4)), None);
+        let failure = oracles.leader(1, &view(Role::Leader, 3)).unwrap();
+        assert_eq!(failure.property, "one-leader-per-term");
+        assert_eq!(failure.message, "node 1 has led in term 3, and now node 2 does");
+    }
+
+    #[test]
+    fn what_is_committed_and_applied_only_grows() {
+        let mut oracles = oracles();
+        let view =
+            |commit, index| View { commit, applied: Base { index, ..Base::default() }, ..View::default() };
+        for (commit, index) in [(1, 0), (1, 1), (4, 2)] {
+            assert_eq!(oracles.forward(1, &view(commit, index)), None);
+        }
+        let failure = oracles.forward(1, &view(3, 2)).unwrap();
+        assert_eq!(failure.property, "applied-monotone");
+        assert_eq!(oracles.forward(1, &view(3, 1)).unwrap().property, "applied-monotone");
+        assert_eq!(oracles.forward(2, &view(0, 0)), None, "nodes are judged each by itself");
+    }
+}

@@ -8,8 +8,10 @@ use misrule_models::presets::{Inbox, LogRelation, Replica, Replicas, WaitingMess
 use misrule_models::{Key, KeyWriter, Lens, NodeId, relation};
 use misrule_world::Seen;
 
-/// The kind of heartbeats, which wait nearly always.
-const HEARTBEAT: u8 = 8;
+/// Kinds that are left out of what waits, since they bring no entry and no vote: Refuse, Rejected, Forward, Heartbeat.
+const IDLE: u64 = 1 << 2 | 1 << 5 | 1 << 7 | 1 << 8;
+/// Kinds that bring entries: Append and Install. Of these it counts whether they fit the receiver's log.
+const ENTRIES: u64 = 1 << 3 | 1 << 6;
 
 /// All nodes.
 #[derive(Debug, Default)]
@@ -48,7 +50,7 @@ impl Projection {
             if is_touched {
                 server.view.clone_from(&seen.views[usize::from(node)]);
             }
-            let kinds = seen.links.changed_kinds(node) & !(1 << HEARTBEAT);
+            let kinds = seen.links.changed_kinds(node) & !IDLE;
             if self.reads_inboxes && (is_touched || kinds != 0) && server.gather(node, seen) {
                 inboxes |= 1 << node;
             }
@@ -68,10 +70,11 @@ impl Server {
         let mut set = 0;
         for (message, kind) in (0..seen.views.len() as NodeId).flat_map(|from| seen.links.waiting(from, to)) {
             let sent: u32 = Message::term(message).unwrap_or(term);
-            if kind == HEARTBEAT || sent < term {
+            if IDLE & (1 << kind) != 0 || sent < term {
                 continue;
             }
-            let index = message.index().map_or(1, |index| relation(&index, &last));
+            let index = message.index().filter(|_| ENTRIES & (1 << kind) != 0);
+            let index = index.map_or(1, |index| relation(&index, &last));
             set |= 1 << (u64::from(kind) * 6 + u64::from(sent > term) * 3 + index);
         }
         std::mem::replace(&mut self.waiting, set) != set

@@ -1,7 +1,5 @@
 //! In the steady state steps allocate nothing but what the disk does for names, and starts for what they read.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use misrule_engine::Drawer;
 use misrule_kv::kv;
 use misrule_world::{FaultProfile, Report, Rng, Run, Settings, Setup, Watch};

@@ -56,7 +56,10 @@ fn nothing_is_found_without_a_bug() {
         for (guidance, given) in
             [("random", [].as_slice()), ("frontier", &[("nodes", "5"), ("snapshot-every", "2")])]
         {
-            let outcome = run(&setup(given, disk, &LENSES), &options(guidance, 100_000));
+            // Calls that were given up stay open for ever, and each may take effect at any later time: what long
+            // executions show of clients cannot always be decided.
+            let options = Options { steps_max: 3_000, ..options(guidance, 100_000) };
+            let outcome = run(&setup(given, disk, &LENSES), &options);
             let found = outcome.findings.first().map(|finding| &finding.failure);
             assert_eq!(found, None, "{disk} {guidance}");
             let summary = &outcome.summary;
@@ -64,9 +67,8 @@ fn nothing_is_found_without_a_bug() {
             assert!(met(ChoiceKind::Crash) > 100, "{disk} {guidance}");
             let fails = preset.fields().allows(DiskOutcome::SyncFails);
             assert_eq!(met(ChoiceKind::Disk) > 100, fails, "{disk} {guidance}");
-            // Calls that were given up stay open for ever, and each may take effect at any later time.
             let undecided = summary.tally.undecided[0].1;
-            assert!(undecided * 2 < summary.executions, "{disk} {guidance}: {undecided}");
+            assert!(undecided * 20 < summary.executions, "{disk} {guidance}: {undecided}");
             let calls = &summary.calls;
             assert!(calls.answered > 200 && calls.retried > 50 && calls.abandoned > 10, "{calls:?}");
         }
@@ -101,33 +103,52 @@ fn every_recovery_makes_progress() {
     }
 }
 
-/// For each bug the weakest disk that permits it, what finds it, in how many steps at most, and what must be wrong.
-const FOUND: [(&str, &str, &str, u64, &[&str]); 10] = [
-    ("ack-before-sync", "explicit-sync", "random", 500_000, &["acknowledged-writes-survive"]),
+/// For each bug the weakest disk that permits it, in how many steps it is found at most, and what may be wrong first.
+const FOUND: [(&str, &str, u64, &[&str]); 10] = [
+    (
+        "ack-before-sync",
+        "explicit-sync",
+        500_000,
+        &["acknowledged-writes-survive", "applied-logs-agree", "disk-readable"],
+    ),
     (
         "no-dir-sync",
         "explicit-sync",
-        "random",
         500_000,
-        &["disk-readable", "synced-log-survives", "one-vote-per-term"],
+        &["synced-log-survives", "snapshot-kept", "one-vote-per-term", "disk-readable"],
     ),
-    ("rename-before-data", "explicit-sync", "random", 500_000, &["disk-readable"]),
-    ("vote-not-durable", "explicit-sync", "random", 3_000_000, &["one-vote-per-term", "one-leader-per-term"]),
-    ("torn-tail", "torn-prefix", "random", 3_000_000, &["applied-logs-agree", "disk-readable"]),
-    ("prefix-order", "reorder-writes", "random", 20_000_000, &["disk-readable"]),
-    ("atomic-multi-block", "posix-min", "random", 3_000_000, &["applied-logs-agree", "disk-readable"]),
-    ("sync-error-ignored", "fsync-keeps", "random", 500_000, &["synced-log-survives", "disk-readable"]),
-    ("no-reelection", "explicit-sync", "random", 1_000_000, &["recovers-after-heal"]),
-    ("stale-read", "explicit-sync", "random", 3_000_000, &["linearizable"]),
+    ("rename-before-data", "explicit-sync", 500_000, &["disk-readable"]),
+    ("vote-not-durable", "explicit-sync", 500_000, &["one-vote-per-term"]),
+    (
+        "torn-tail",
+        "torn-prefix",
+        500_000,
+        &["applied-logs-agree", "disk-readable", "acknowledged-writes-survive", "linearizable"],
+    ),
+    ("prefix-order", "reorder-writes", 20_000_000, &["disk-readable"]),
+    (
+        "atomic-multi-block",
+        "posix-min",
+        3_000_000,
+        &["applied-logs-agree", "disk-readable", "acknowledged-writes-survive"],
+    ),
+    (
+        "sync-error-ignored",
+        "fsync-keeps",
+        1_000_000,
+        &["synced-log-survives", "disk-readable", "one-vote-per-term"],
+    ),
+    ("no-reelection", "explicit-sync", 1_000_000, &["recovers-after-heal"]),
+    ("stale-read", "explicit-sync", 500_000, &["linearizable"]),
 ];
 
 #[test]
 fn each_bug_is_found() {
-    for ((bug, disk, guidance, steps, properties), (_, known, _)) in FOUND.into_iter().zip(BUGS) {
+    for ((bug, disk, steps, properties), (_, known, _)) in FOUND.into_iter().zip(BUGS) {
         assert_eq!(bug, known, "in the order of the bugs");
-        let recovery = if bug == "no-reelection" { RecoveryWhen::Always } else { RecoveryWhen::Sampled };
-        let options = Options { recovery, ..options(guidance, steps) };
-        let outcome = run(&setup(&[("bug", bug)], disk, &[]), &options);
+        // More snapshots make a crash in the middle of one likelier.
+        let given = [("bug", bug), ("snapshot-every", if bug == "prefix-order" { "1" } else { "6" })];
+        let outcome = run(&setup(&given, disk, &[]), &options("random", steps));
         let found = outcome.findings.first().map(|finding| finding.failure.property.as_str());
         let found = found.unwrap_or_else(|| panic!("{bug} is not found in {steps} steps"));
         assert!(properties.contains(&found), "{bug}: {found}");

@@ -38,7 +38,7 @@ impl Judge<Kv> for Watched {
 
     fn after(&mut self, seen: &Seen<'_, Kv>, report: &mut Report) {
         if let Some(node) = seen.node.map(usize::from) {
-            self.views.borrow_mut()[node] = seen.views[node].clone();
+            self.views.borrow_mut()[node].clone_from(&seen.views[node]);
         }
         self.judge.after(seen, report);
     }
