@@ -9,7 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Which units survive a crash. Text form: `3` (the first three), `all`, `none`, `[0,2-4,7]`, `all-but-2`,
-/// `torn-last`, `all-but-last-[0,3]` (counted from the end). Units that are not there survive nothing; what the contract does not leave open is cut.
+/// `torn-last`, `all-but-last-[0,3]` (counted from the end). Units that are not there survive nothing; what the contract
+/// does not leave open is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct Keep(u32);
@@ -225,43 +226,45 @@ impl FromStr for Keep {
     type Err = KeepError;
 
     fn from_str(text: &str) -> Result<Self, KeepError> {
-        let number = |text: &str| {
-            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            if digits { text.parse::<u16>().map_err(|_| KeepError) } else { Err(KeepError) }
-        };
         match text {
             "none" => return Ok(Self::NONE),
             "all" => return Ok(Self::ALL),
             "torn-last" => return Ok(Self::TORN_LAST),
             _ => {}
         }
-        let listed = |text: &'_ str| -> Result<u32, KeepError> {
-            let list = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).ok_or(KeepError)?;
-            let mut bits = 0;
-            for part in list.split(',') {
-                let (start, end) = part.split_once('-').unwrap_or((part, part));
-                let (start, end) = (number(start)?, number(end)?);
-                if start > end || end >= Self::BITS {
-                    return Err(KeepError);
-                }
-                bits |= (u32::MAX >> (31 - (end - start))) << start;
-            }
-            Ok(bits)
-        };
         if let Some(list) = text.strip_prefix(LAST) {
             return u16::try_from(listed(list)?).map(Self::all_but_last).map_err(|_| KeepError);
         }
         if let Some(other) = text.strip_prefix("all-but-") {
             return number(other).map(Self::all_but);
         }
-        if !text.starts_with('[') {
-            return number(text).map(Self::prefix);
-        }
-        match number(text.trim_start_matches('[').trim_end_matches(']')) {
-            Ok(only) if text.ends_with(']') => Ok(Self::only(only)),
-            _ => listed(text).map(Self::bits),
-        }
+        let Some(list) = in_brackets(text) else { return number(text).map(Self::prefix) };
+        // One number alone may be any; in a list they are few.
+        number(list).map(Self::only).or_else(|_| listed(text).map(Self::bits))
     }
+}
+
+fn number(text: &str) -> Result<u16, KeepError> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if digits { text.parse().map_err(|_| KeepError) } else { Err(KeepError) }
+}
+
+fn in_brackets(text: &str) -> Option<&str> {
+    text.strip_prefix('[')?.strip_suffix(']')
+}
+
+/// The bits that `[0,2-4]` names.
+fn listed(text: &str) -> Result<u32, KeepError> {
+    let mut bits = 0;
+    for part in in_brackets(text).ok_or(KeepError)?.split(',') {
+        let (start, end) = part.split_once('-').unwrap_or((part, part));
+        let (start, end) = (number(start)?, number(end)?);
+        if start > end || end >= Keep::BITS {
+            return Err(KeepError);
+        }
+        bits |= (u32::MAX >> (31 - (end - start))) << start;
+    }
+    Ok(bits)
 }
 
 #[cfg(test)]
