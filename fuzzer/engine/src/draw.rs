@@ -45,11 +45,6 @@ const BASE: Weights = Weights {
     abandon: 30,
 };
 
-/// How much more often nodes crash where one keeps files: what a crash leaves of them is what is to be tested.
-const FILES: u32 = 3;
-/// The bit, beside those of the kinds, that says that some node keeps files.
-const HAS_FILES: u32 = 1 << 31;
-
 impl Weights {
     fn of(profile: FaultProfile) -> Self {
         let (part, whole) = match profile {
@@ -179,7 +174,7 @@ impl Drawer {
         unless(menu.up != all(menu), bit(ChoiceKind::Restart));
         unless(menu.cuts > 0, bit(ChoiceKind::Heal));
         unless(menu.files != 0 && draw_disk::has_outcomes(menu), bit(ChoiceKind::Disk));
-        if menu.files != 0 { offered | HAS_FILES } else { offered }
+        offered
     }
 
     /// Makes the table for a set of kinds. Kinds without weight are left out.
@@ -188,8 +183,7 @@ impl Drawer {
         self.table.clear();
         let mut sum = 0;
         for kind in KINDS {
-            let files = offered & HAS_FILES != 0 && kind == ChoiceKind::Crash;
-            let weight = self.weights.of_kind(kind) * if files { FILES } else { 1 };
+            let weight = self.weights.of_kind(kind);
             if offered & bit(kind) != 0 && weight > 0 {
                 sum += weight;
                 self.table.push((sum, kind));
