@@ -22,6 +22,8 @@ pub struct Node {
     database: Option<Database>,
     /// Whether the database was given up after an error.
     stopped: bool,
+    /// Whether a call runs, has panicked, or has met an error that the disk did not cause.
+    broken: bool,
     cache: usize,
     health: Arc<Health>,
     view: View,
@@ -38,6 +40,7 @@ impl Node {
             savepoints: Vec::new(),
             database: None,
             stopped: false,
+            broken: true,
             cache,
             health: Arc::default(),
             view: View::default(),
@@ -58,11 +61,13 @@ impl Node {
     /// Serves a request.
     pub(crate) fn request(&mut self, operation: u8, argument: u32, disk: DiskHandle) {
         self.view.trouble = None;
+        self.broken = true;
         let answer = self.serve(operation, argument, disk);
         self.finish(answer);
     }
 
-    /// Takes note of what a call came to. After an error the database is given up.
+    /// Takes note of what a call came to. After an error of the disk the database is closed; any other is a finding, and
+    /// what the database would do in closing is of no use.
     fn finish(&mut self, result: Result<Answer, Error>) {
         let (answer, trouble) = match result {
             Ok(answer) => (answer, None),
@@ -70,8 +75,11 @@ impl Node {
             Err(error) => (Answer::Stopped, Some(trouble(&error))),
         };
         self.view.disk_failed = self.health.has_failed();
+        self.broken = trouble.is_some() && !self.view.disk_failed;
         if trouble.is_some() {
-            self.close();
+            if !self.broken {
+                self.close();
+            }
             self.stopped = true;
         }
         // What a commit that failed was about stays visible.
@@ -366,6 +374,18 @@ impl Node {
         saved[at] = 0;
         saved.sort_unstable_by_key(|id| (*id == 0, *id));
         Ok(Answer::Done)
+    }
+}
+
+impl Drop for Node {
+    /// Closes the database, but leaves a broken one where it is, as the end of a process would: the destructors of redb
+    /// work on the file, and in a broken one they loop, or panic a second time, which ends our process.
+    fn drop(&mut self) {
+        if self.broken {
+            std::mem::forget((self.writing.take(), self.database.take()));
+            std::mem::forget((std::mem::take(&mut self.reads), std::mem::take(&mut self.savepoints)));
+        }
+        self.close();
     }
 }
 

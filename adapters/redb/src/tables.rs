@@ -74,8 +74,12 @@ fn collect(
     row: &mut [u32],
     bytes: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    for entry in table.iter()? {
+    for (count, entry) in table.iter()?.enumerate() {
         let (key, value) = entry?;
+        // A tree that runs into itself has no end.
+        if count >= row.len() {
+            return Err(corrupted("more entries than keys"));
+        }
         let place = row.get_mut(key.value() as usize).ok_or_else(|| corrupted("a key that nobody wrote"))?;
         *place = decode(value.value(), bytes);
     }
