@@ -202,7 +202,11 @@ fn a_recovery_undoes_clogs() {
     let effects = told.report.trace.iter().flat_map(|step| &step.effects);
     assert!(effects.clone().any(|effect| effect == "unclogged 1->2"));
     told.deliver(1).unwrap();
-    assert_eq!((told.got.as_str(), told.run.about().faults), ("[1]", before), "it is no fault that was drawn");
+    assert_eq!(
+        (told.got.as_str(), told.run.about().faults),
+        ("[1]", before),
+        "it is no fault that was drawn"
+    );
 }
 
 #[test]
