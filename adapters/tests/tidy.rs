@@ -153,6 +153,7 @@ fn boundaries_hold() {
         "fuzzer/engine/src/",
         "fuzzer/report/src/",
         "fuzzer/history/src/",
+        "fuzzer/statistics/src/",
         "models/src/",
     ];
     let outside = ["std::fs", "std::net", "std::process", "std::env", "Instant::now", "SystemTime::now"];
@@ -174,6 +175,7 @@ fn boundaries_hold() {
         ("models", &[][..]),
         ("fuzzer/report", &[]),
         ("fuzzer/history", &[]),
+        ("fuzzer/statistics", &[]),
         ("fuzzer/world", &["misrule-history", "misrule-models"]),
         ("fuzzer/engine", &["misrule-models", "misrule-world"]),
     ];

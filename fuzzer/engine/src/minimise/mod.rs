@@ -25,6 +25,11 @@ pub struct Budget {
     pub stop_after_executions: u64,
 }
 
+impl Budget {
+    /// Nothing is minimised: a finding stays as it was found.
+    pub const NONE: Self = Self { stop_after_steps: 0, stop_after_executions: 0 };
+}
+
 impl Default for Budget {
     /// 50 million steps or 500,000 executions: some seconds on most targets.
     fn default() -> Self {

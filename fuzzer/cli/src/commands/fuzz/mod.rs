@@ -68,6 +68,12 @@ pub(super) struct Arguments {
     /// Stop after so many findings that are not known; 0 for never
     #[arg(long, value_name = "N", default_value_t = 1)]
     stop_after: usize,
+    /// Only a finding of this property, or with this fingerprint, counts for --stop-after; may be given several times
+    #[arg(long, value_name = "NAME")]
+    until: Vec<String>,
+    /// Whether findings are minimised, or kept as they were found
+    #[arg(long, value_name = "WHETHER", default_value = "yes", value_parser = ["yes", "no"])]
+    minimize: String,
     /// When the model's state is compared with the implementation's
     #[arg(long, value_name = "WHEN", default_value = "sampled", value_parser = ["always", "sampled", "off"])]
     conformance: String,
@@ -116,17 +122,17 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     let work = Campaign { target: plan.target, setup: &plan.setup, options: &plan.options, corpus: &entries };
     let mut monitor = Monitor::new(session, &saver, arguments, Stopwatch::start());
     let outcome = campaign(&work, &mut monitor)?;
-    let (seconds, saved) = monitor.finish()?;
+    let watched = monitor.finish()?;
     let (problems, verdict, code) = judge(&outcome, plan.options.faults, arguments.strict);
     for problem in &problems {
         session.warn(problem)?;
     }
     plan.write_manifest(&folder, Some(verdict))?;
-    let done = summary::Done { plan: &plan, folder: &folder, outcome: &outcome, seconds, verdict };
     let mut findings = Vec::new();
-    for (saved, finding) in saved.iter().zip(&outcome.findings) {
+    for (saved, finding) in watched.saved.iter().zip(&outcome.findings) {
         findings.push(saver.finish(saved, finding.count)?);
     }
+    let done = summary::Done { plan: &plan, folder: &folder, outcome: &outcome, watched: &watched, verdict };
     if arguments.json {
         write_json(session, &done.as_json(&findings, &problems))?;
     } else {

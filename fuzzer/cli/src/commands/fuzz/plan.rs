@@ -8,7 +8,7 @@ use crate::findings::pretty;
 use crate::folder::{Folder, write};
 use crate::resolve;
 use crate::session::Session;
-use misrule_engine::{Conformance, LIBAFL_VERSION, Options};
+use misrule_engine::{Budget, Conformance, LIBAFL_VERSION, Options};
 use misrule_world::{Setup, Target, mix};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -49,6 +49,8 @@ impl<'a> Plan<'a> {
             stop_after_steps: arguments.steps,
             stop_after_time: arguments.time,
             stop_after_findings: arguments.stop_after,
+            until: arguments.until.clone(),
+            minimise: if arguments.minimize == "no" { Budget::NONE } else { Budget::default() },
             steps_max: arguments.steps_max,
             conformance: match arguments.conformance.as_str() {
                 "always" => Conformance::Always,
@@ -56,7 +58,6 @@ impl<'a> Plan<'a> {
                 _ => Conformance::Sampled,
             },
             recovery: resolve::recovery(&arguments.recovery),
-            ..Options::default()
         };
         let setup = Setup { settings, contract, lenses };
         let (strict, faults, started) = (arguments.strict, arguments.faults.clone(), clock::utc(now));
@@ -91,12 +92,16 @@ impl<'a> Plan<'a> {
 
     fn budget(&self) -> String {
         let options = &self.options;
+        let of = match options.until.join(" or ") {
+            names if names.is_empty() => names,
+            names => format!(" of {names}"),
+        };
         let parts: Vec<String> = [
             options.stop_after_executions.map(|n| format!("{n} executions")),
             options.stop_after_steps.map(|n| format!("{n} steps")),
             options.stop_after_time.map(|time| format!("{} s", time.as_secs_f64())),
             (options.stop_after_findings > 0)
-                .then(|| format!("{} new finding(s)", options.stop_after_findings)),
+                .then(|| format!("{} new finding(s){of}", options.stop_after_findings)),
         ]
         .into_iter()
         .flatten()
@@ -163,6 +168,8 @@ impl<'a> Plan<'a> {
             "stop_after_steps": options.stop_after_steps,
             "stop_after_seconds": options.stop_after_time.map(|time| time.as_secs_f64()),
             "stop_after_findings": options.stop_after_findings,
+            "until": options.until,
+            "minimize": options.minimise != Budget::NONE,
             "steps_max": options.steps_max,
             "start": self.started,
             "end": verdict.map(|_| clock::utc(clock::since_1970())),

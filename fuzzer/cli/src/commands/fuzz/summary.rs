@@ -1,5 +1,6 @@
 //! What a campaign counted, in words and as JSON.
 
+use super::monitor::Watched;
 use super::plan::Plan;
 use crate::build;
 use crate::commands::word;
@@ -19,7 +20,7 @@ pub(super) struct Done<'a> {
     pub(super) plan: &'a Plan<'a>,
     pub(super) folder: &'a Folder,
     pub(super) outcome: &'a Outcome,
-    pub(super) seconds: f64,
+    pub(super) watched: &'a Watched,
     pub(super) verdict: &'a str,
 }
 
@@ -109,6 +110,17 @@ fn calls(summary: &Summary) -> Value {
     })
 }
 
+/// What was counted of recoveries.
+fn recovery(plan: &Plan<'_>, summary: &Summary) -> Value {
+    json!({
+        "when": plan.recovery(),
+        "executions": summary.recovery.executions,
+        "steps": summary.recovery.steps,
+        "progressed": summary.recovery.progressed,
+        "stalled": summary.recovery.stalled,
+    })
+}
+
 /// What was counted of recoveries, a line for people; nothing where there was none.
 fn recovery_words(summary: &Summary) -> String {
     let recovery = summary.recovery;
@@ -190,18 +202,14 @@ impl Done<'_> {
             "steps": summary.steps,
             "steps_skipped": summary.steps_skipped,
             "steps_returning": summary.steps_returning,
-            "seconds": self.seconds,
+            "seconds": self.watched.seconds,
+            "cpu_seconds": self.watched.cpu_seconds,
             "cells": self.cells(),
+            "coverage": self.watched.coverage(),
             "keys_beyond": summary.keys_beyond,
             "kept": summary.kept,
             "overflow": summary.overflow,
-            "recovery": json!({
-                "when": plan.recovery(),
-                "executions": summary.recovery.executions,
-                "steps": summary.recovery.steps,
-                "progressed": summary.recovery.progressed,
-                "stalled": summary.recovery.stalled,
-            }),
+            "recovery": recovery(plan, summary),
             "events": events,
             "faults": faults,
             "sometimes": sometimes,
@@ -235,7 +243,7 @@ impl Done<'_> {
             "executions {}, {} steps in {:.1} s ({} skipped, {} returning to cells)",
             grouped(summary.executions),
             grouped(summary.steps),
-            self.seconds,
+            self.watched.seconds,
             grouped(summary.steps_skipped),
             grouped(summary.steps_returning)
         );
@@ -287,7 +295,7 @@ impl Done<'_> {
             self.outcome.findings.len(),
             summary.executions,
             summary.steps,
-            self.seconds,
+            self.watched.seconds,
             plan.options.seed,
             self.digest(),
             word(&self.folder.shown.display().to_string())
