@@ -1,5 +1,6 @@
 //! Cells over time: the middle of a cell's campaigns.
 
+use super::Experiment;
 use super::figures::CellFigures;
 use super::row::{End, Row};
 use misrule_report::experiment::{Chart, Curve, CurvePoint, Vertical};
@@ -12,7 +13,7 @@ const POINTS: i32 = 40;
 const CAMPAIGNS_MIN: usize = 3;
 
 /// One chart for each bug and set of lenses: counts of different lenses cannot be compared.
-pub(super) fn charts(cells: &[CellFigures<'_>]) -> Vec<Chart> {
+pub(super) fn charts(experiment: &Experiment, cells: &[CellFigures<'_>]) -> Vec<Chart> {
     let mut groups: BTreeMap<(usize, Vec<String>), Vec<Curve>> = BTreeMap::new();
     let mut bugs: Vec<&str> = Vec::new();
     for cell in cells {
@@ -24,7 +25,8 @@ pub(super) fn charts(cells: &[CellFigures<'_>]) -> Vec<Chart> {
         else {
             continue;
         };
-        let curve = Curve { name: cell.cell.arm.name.clone(), points: points(&cell.rows), marks: Vec::new() };
+        let (name, look) = (cell.cell.arm.name.clone(), experiment.look(cell.cell.arm));
+        let curve = Curve { name, look, points: points(&cell.rows), marks: Vec::new() };
         if !curve.points.is_empty() {
             groups.entry((bugs.len(), lenses)).or_default().push(curve);
         }

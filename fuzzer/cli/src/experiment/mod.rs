@@ -113,6 +113,11 @@ impl Experiment {
         self.bugs.iter().flat_map(arms).collect()
     }
 
+    /// How an arm looks on charts: its place among the arms.
+    pub(crate) fn look(&self, arm: &Arm) -> usize {
+        self.arms.iter().position(|known| known.name == arm.name).unwrap_or(0)
+    }
+
     /// What is registered before the first run: a hash of question, seed, campaigns, bugs, budgets and arms.
     pub(crate) fn registration(&self) -> String {
         let text = serde_json::to_string(self).unwrap_or_default();

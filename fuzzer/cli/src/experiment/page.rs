@@ -50,7 +50,7 @@ impl Results<'_> {
             verdicts: self.comparisons.iter().map(Comparison::verdict).collect(),
             survival: self.survival(),
             tables,
-            coverage: super::coverage::charts(self.cells),
+            coverage: super::coverage::charts(&self.last.experiment, self.cells),
             environment: self.environment(),
             commands: vec![
                 ("goes on, or repeats it with another --out".to_owned(), self.last.command.clone()),
@@ -99,7 +99,8 @@ impl Results<'_> {
         let chart = |bug: &super::Bug| {
             let of_bug =
                 self.cells.iter().filter(|cell| cell.cell.bug.name == bug.name && !cell.times.is_empty());
-            let curves: Vec<Curve> = of_bug.map(curve).collect();
+            let curves: Vec<Curve> =
+                of_bug.map(|cell| curve(cell, self.last.experiment.look(cell.cell.arm))).collect();
             (!curves.is_empty()).then(|| Chart {
                 title: bug.name.clone(),
                 caption: String::new(),
@@ -187,13 +188,13 @@ impl Results<'_> {
             "bug",
             "arm",
             "lens",
-            "steps, median",
-            "executions, median",
-            "CPU s, median",
-            "steps a second",
+            "steps",
+            "executions",
+            "CPU s",
+            "steps/s",
             "returning",
-            "cells at the end, median",
-            "others found",
+            "cells at the end",
+            "others",
         ];
         let row = |cell: &CellFigures<'_>| {
             let mut row = vec![cell.cell.bug.name.clone(), cell.cell.arm.name.clone()];
@@ -218,8 +219,9 @@ impl Results<'_> {
         };
         Table {
             title: "Effort and coverage".to_owned(),
-            caption: "Until the bug was found. A median is a dash where fewer than half of the campaigns found it. Others \
-                      found: campaigns that met findings which are not the bug."
+            caption: "Medians until the bug was found: a dash where fewer than half of the campaigns found it. Returning: share \
+                      of the steps that were spent on returning to cells. Others: campaigns that met findings which are \
+                      not the bug."
                 .to_owned(),
             columns: heads.map(str::to_owned).to_vec(),
             rows: self.cells.iter().map(row).collect(),
@@ -338,7 +340,7 @@ impl Effort {
     }
 }
 
-fn curve(cell: &CellFigures<'_>) -> Curve {
+fn curve(cell: &CellFigures<'_>, look: usize) -> Curve {
     let point = |point: &misrule_statistics::Point| CurvePoint {
         x: point.time,
         y: point.survival,
@@ -348,6 +350,7 @@ fn curve(cell: &CellFigures<'_>) -> Curve {
     let censored = cell.times.iter().any(|time| !time.found);
     Curve {
         name: format!("{} ({})", cell.cell.arm.name, found(cell)),
+        look,
         points: survival(&cell.times).iter().map(point).collect(),
         marks: if censored { vec![cell.cell.bug.budget.horizon()] } else { Vec::new() },
     }

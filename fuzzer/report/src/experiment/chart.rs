@@ -69,18 +69,18 @@ pub(super) fn draw(chart: &Chart, out: &mut String) {
         escape(&chart.title)
     );
     axes(chart, &scale, out);
-    for (at, curve) in chart.curves.iter().enumerate() {
-        band(chart, curve, at % LOOKS, &scale, out);
+    for curve in &chart.curves {
+        band(chart, curve, curve.look % LOOKS, &scale, out);
     }
-    for (at, curve) in chart.curves.iter().enumerate() {
-        line(chart, curve, at % LOOKS, &scale, out);
+    for curve in &chart.curves {
+        line(chart, curve, curve.look % LOOKS, &scale, out);
     }
     out.push_str("</svg>\n<ul class=\"legend\">\n");
-    for (at, curve) in chart.curves.iter().enumerate() {
+    for curve in &chart.curves {
         let _ = writeln!(
             out,
             "<li><svg viewBox=\"0 0 34 10\" aria-hidden=\"true\"><path class=\"curve c{}\" d=\"M1 5H33\"/></svg> {}</li>",
-            at % LOOKS,
+            curve.look % LOOKS,
             escape(&curve.name)
         );
     }
@@ -244,8 +244,12 @@ mod tests {
     #[test]
     fn steps_begin_at_the_top_and_go_to_the_end() {
         let point = |x: f64, y: f64| CurvePoint { x, y, low: y - 0.1, high: y + 0.1 };
-        let curve =
-            Curve { name: "a<b".into(), points: vec![point(1.0, 0.5), point(2.0, 0.25)], marks: vec![10.0] };
+        let curve = Curve {
+            name: "a<b".into(),
+            look: 9,
+            points: vec![point(1.0, 0.5), point(2.0, 0.25)],
+            marks: vec![10.0],
+        };
         let none = Curve { name: "none".into(), ..Curve::default() };
         let chart = Chart { horizontal_end: 10.0, curves: vec![curve, none], ..Chart::default() };
         let mut out = String::new();

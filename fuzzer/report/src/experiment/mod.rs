@@ -112,6 +112,8 @@ pub struct Chart {
 pub struct Curve {
     /// Its name.
     pub name: String,
+    /// Colour and dashes, counted from 0: the same for the same thing on all charts of a page.
+    pub look: usize,
     /// Its points, from left to right.
     pub points: Vec<CurvePoint>,
     /// Where something ended without a result.

@@ -144,7 +144,7 @@ mod tests {
 
     fn whole() -> Experiment {
         let point = CurvePoint { x: 1.0, y: 0.5, low: 0.2, high: 0.8 };
-        let curve = Curve { name: text(), points: vec![point], marks: vec![2.0] };
+        let curve = Curve { name: text(), look: 0, points: vec![point], marks: vec![2.0] };
         let chart = |vertical| Chart {
             title: text(),
             caption: text(),
