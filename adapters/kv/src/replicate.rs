@@ -127,10 +127,12 @@ impl Node {
             return Ok(());
         }
         let at = usize::from(from);
+        // An answer that says nothing new is not answered: else old ones go round for as long as clients ask.
+        let is_news = matched > self.matched[at];
         self.matched[at] = self.matched[at].max(matched);
         self.next[at] = self.next[at].max(matched + 1);
         self.advance(cx);
-        if self.next[at] <= self.log.last() {
+        if is_news && self.next[at] <= self.log.last() {
             self.send_append(from, cx);
         }
         Ok(())

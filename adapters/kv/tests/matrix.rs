@@ -34,7 +34,7 @@ fn permits(bug: Bug, preset: DiskPreset) -> bool {
         Bug::PrefixOrder => preset == P::ReorderWrites || tears_anywhere,
         Bug::AtomicMultiBlock => tears_anywhere,
         Bug::SyncErrorIgnored => matches!(preset, P::FsyncKeeps | P::Fsyncgate),
-        Bug::None | Bug::NoReelection | Bug::StaleRead => false,
+        Bug::None | Bug::NoReelection | Bug::StaleRead | Bug::ValidatedBeforeCommit => false,
     };
     permitted || preset == P::LyingDisk
 }

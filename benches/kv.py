@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Figures of the target `kv`: benches/kv.py PART, where PART is bugs, honest, cost or memory.
+
+Runs target/release/misrule (or the program that MISRULE names) as a process, one at a time, and prints a table.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MISRULE = os.environ.get("MISRULE", os.path.join(ROOT, "target/release/misrule"))
+
+# Each planted bug with the weakest disk that permits it, and what else it needs. As in adapters/kv/src/bugs.rs.
+BUGS = [
+    ("ack-before-sync", "explicit-sync", []),
+    ("no-dir-sync", "explicit-sync", []),
+    ("rename-before-data", "explicit-sync", []),
+    ("vote-not-durable", "explicit-sync", []),
+    ("torn-tail", "torn-prefix", []),
+    # More snapshots make a crash in the middle of one likelier.
+    ("prefix-order", "reorder-writes", ["--set", "snapshot-every=1"]),
+    ("atomic-multi-block", "posix-min", []),
+    ("sync-error-ignored", "fsync-keeps", []),
+    ("no-reelection", "explicit-sync", []),
+    ("stale-read", "explicit-sync", []),
+    ("validated-before-commit", "explicit-sync", ["--set", "workload=cycle", "--set", "keys=5"]),
+]
+HONEST = ["immediate", "explicit-sync", "ordered", "torn-prefix", "reorder-writes", "posix-min",
+          "no-powersafe-overwrite", "fsync-keeps", "fsyncgate"]
+
+
+def said(*words):
+    return subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False).stdout.strip()
+
+
+def place(part):
+    model = [line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")]
+    load = open("/proc/loadavg").read().split()[0]
+    print(f"command  benches/kv.py {part}")
+    print(f"date     {said('date', '-u', '+%Y-%m-%dT%H:%M:%SZ')}")
+    print(f"machine  {model[0]}, {os.cpu_count()} cores, load {load}")
+    print(f"commit   {said('git', 'describe', '--always', '--dirty', '--abbrev=12')}")
+    print(f"built    {said('rustc', '--version')}\n", flush=True)
+
+
+class Ran:
+    """A campaign that has ended: exit code, its JSON, processor seconds, and the largest resident set in KiB."""
+
+    def __init__(self, words):
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as out:
+            words = [MISRULE, "fuzz", "kv", "--json", "--quiet", *words]
+            child = subprocess.Popen(words, stdout=out, stderr=subprocess.DEVNULL, cwd=folder)
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            self.code, self.json = child.returncode, json.loads(out.read())
+            self.busy, self.resident = usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+
+    def steps(self):
+        return self.json["steps"] + self.json["recovery"]["steps"]
+
+
+def bugs():
+    print("20 seeds a row, --time 60s, --faults heavy, --guidance random, the weakest disk that permits the bug\n")
+    print(f"{'bug':<24} {'disk':<15} {'found':>5} {'executions':>11} {'steps':>11} {'seconds':>8} {'most':>6}  properties")
+    for bug, disk, more in BUGS:
+        found, properties = [], set()
+        for seed in range(1, 21):
+            ran = Ran(["--set", f"bug={bug}", "--contract", disk, "--faults", "heavy", "--guidance", "random",
+                       "--time", "60s", "--seed", str(seed), *more])
+            for finding in ran.json["findings"]:
+                properties.add(finding["property"])
+                found.append((finding["execution_found"], finding["steps_found"], ran.json["seconds"]))
+        middle = [statistics.median(row[at] for row in found) if found else 0 for at in range(3)]
+        print(f"{bug:<24} {disk:<15} {len(found):>2}/20 {middle[0]:>11,.0f} {middle[1]:>11,.0f} {middle[2]:>8.2f} "
+              f"{max((row[2] for row in found), default=0):>6.1f}  {', '.join(sorted(properties))}", flush=True)
+    print("\nexecutions, steps: median until found; seconds: median and most of the whole run, minimising included")
+
+
+def honest():
+    print("fuzz kv --faults heavy --steps 10000000 --seed 1, no bug; kinds as applied/drawn\n")
+    kinds = ["drop", "duplicate", "crash", "restart", "cut", "heal", "disk"]
+    print(f"{'disk':<23} {'exit':>4} {'executions':>10} {'undecided':>9} {'progressed':>10} {'stalled':>7} "
+          + " ".join(f"{kind:>15}" for kind in kinds))
+    worst = 0
+    for disk in HONEST:
+        ran = Ran(["--faults", "heavy", "--steps", "10000000", "--contract", disk, "--seed", "1"])
+        faults = {fault["kind"]: f"{fault['applied']}/{fault['drawn']}" for fault in ran.json["faults"]}
+        undecided = sum(entry["executions"] for entry in ran.json["undecided"])
+        recovery = ran.json["recovery"]
+        worst = max(worst, ran.code)
+        print(f"{disk:<23} {ran.code:>4} {ran.json['executions']:>10,} {undecided:>9} {recovery['progressed']:>10,} "
+              f"{recovery['stalled']:>7} " + " ".join(f"{faults[kind]:>15}" for kind in kinds), flush=True)
+        for finding in ran.json["findings"]:
+            print(f"    {finding['property']}: {finding['message']}")
+    return worst
+
+
+def cost():
+    arms = [
+        ("all on", ["--contract", "posix-min"]),
+        ("history off", ["--contract", "posix-min", "--set", "history=off"]),
+        ("progress off", ["--contract", "posix-min", "--recovery", "never"]),
+        ("progress always", ["--contract", "posix-min", "--recovery", "always"]),
+        ("disk immediate", ["--contract", "immediate"]),
+        ("all three off", ["--contract", "immediate", "--recovery", "never", "--set", "history=off"]),
+    ]
+    rounds = 7
+    print(f"fuzz kv --guidance random --lens none --faults default --steps-max 1000, 2,000,000 steps, {rounds} rounds "
+          "in turns; steps of recoveries count; processor time\n")
+    rates = {name: [] for name, _ in arms}
+    for seed in range(1, rounds + 1):
+        for name, words in arms:
+            ran = Ran([*words, "--guidance", "random", "--lens", "none", "--steps-max", "1000", "--steps", "2000000",
+                       "--seed", str(seed)])
+            assert ran.code == 0, (name, ran.json["findings"])
+            rates[name].append(ran.steps() / ran.busy)
+    print(f"{'':<18} {'thousand steps a second':>24} {'ratio to all on, median (least, most)':>40}")
+    for name, _ in arms:
+        ratios = sorted(rate / whole for rate, whole in zip(rates[name], rates["all on"]))
+        shown = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f}, {ratios[-1]:.2f})"
+        print(f"{name:<18} {statistics.median(rates[name]) / 1000:>24,.0f} {shown:>40}")
+
+
+def memory():
+    print("fuzz kv --steps-max 100 --seed 1: largest resident set of the process\n")
+    print(f"{'guidance':<10} {'executions':>11} {'steps':>13} {'kept':>7} {'cells':>7} {'MiB':>8}")
+    worst = 0
+    for guidance in ["random", "frontier"]:
+        resident = []
+        for executions in [100_000, 1_000_000]:
+            ran = Ran(["--guidance", guidance, "--steps-max", "100", "--executions", str(executions), "--seed", "1"])
+            resident.append(ran.resident)
+            cells = sum(ran.json["cells"].values())
+            print(f"{guidance:<10} {executions:>11,} {ran.json['steps']:>13,} {ran.json['kept']:>7,} {cells:>7,} "
+                  f"{ran.resident / 1024:>8.1f}", flush=True)
+        grown = resident[1] / resident[0] - 1
+        worst = max(worst, grown)
+        print(f"{guidance:<10} {grown:+.1%}\n")
+    return 0 if worst <= 0.05 else 1
+
+
+PARTS = {"bugs": bugs, "honest": honest, "cost": cost, "memory": memory}
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in PARTS:
+        sys.exit(f"{__doc__.splitlines()[0]}")
+    place(sys.argv[1])
+    sys.exit(PARTS[sys.argv[1]]())
