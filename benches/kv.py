@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figures of the target `kv`: benches/kv.py PART, where PART is bugs, honest, cost or memory.
+"""Figures of the target `kv`: benches/kv.py PART, where PART is bugs, honest, cost, memory or audit.
 
 Runs target/release/misrule (or the program that MISRULE names) as a process, one at a time, and prints a table.
 """
@@ -144,7 +144,33 @@ def memory():
     return 0 if worst <= 0.05 else 1
 
 
-PARTS = {"bugs": bugs, "honest": honest, "cost": cost, "memory": memory}
+def wilson(hits, of):
+    """The 95 % interval of a share, in percent (Wilson 1927)."""
+    z, share = 1.96, hits / of
+    middle, spread = share + z * z / (2 * of), z * (share * (1 - share) / of + z * z / (4 * of * of)) ** 0.5
+    return tuple(100 * max(0, min(1, (middle + sign * spread) / (1 + z * z / of))) for sign in (-1, 1))
+
+
+def audit():
+    print("audit kv --executions 2000 --steps 300 --seed 1 --set bug=BUG: executions that fail, in percent, with 95 %")
+    print("intervals (Wilson), and the first of them; the same operations and crashes under each disk\n")
+    for bug in ["none", *(bug for bug, *_ in BUGS if bug != "validated-before-commit")]:
+        with tempfile.TemporaryDirectory() as folder:
+            words = [MISRULE, "audit", "kv", "--set", f"bug={bug}", "--seed", "1", "--json", "--quiet"]
+            told = json.loads(subprocess.run(words, capture_output=True, cwd=folder, check=False).stdout)
+        rows, of = told["rows"], told["executions"]
+        properties = sorted({row["finding"]["property"] for row in rows})
+        print(f"{bug}  ({', '.join(properties) or 'nothing found'})")
+        for at, disk in enumerate(told["contracts"] if rows else []):
+            cells = [row["appears"][at] for row in rows]
+            hits = sum(cell["executions"] for cell in cells)
+            first = min((cell["first"] for cell in cells if cell["first"]), default="-")
+            low, high = wilson(hits, of)
+            print(f"    {cells[0]['disk']:<16} {100 * hits / of:>6.2f}  ({low:.2f} to {high:.2f})  first {first}")
+        sys.stdout.flush()
+
+
+PARTS = {"bugs": bugs, "honest": honest, "cost": cost, "memory": memory, "audit": audit}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in PARTS:

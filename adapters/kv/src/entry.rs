@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The most keys.
 pub const KEYS_MAX: usize = 8;
 /// The most sessions of clients.
-pub const SESSIONS_MAX: usize = 8;
+pub const SESSIONS_MAX: usize = 64;
 
 /// A value of at least four bytes, usually some hundred, which repeat one word. In memory only the word is kept. Bytes that repeat no
 /// word, as storage may invent them, are some other value: the hash of them, with the highest bit set.

@@ -19,6 +19,7 @@ pub(crate) const LENSES: [&str; 3] = ["pairs@impl", "waiting@impl", "durable@imp
 enum Clients {
     Keys(Box<Linearizable<Cell>>),
     Cycle(RingIntact),
+    Ignored,
 }
 
 /// Judges the service.
@@ -64,6 +65,11 @@ impl KvJudge {
         Ok(Self { nodes, oracles, clients, calls: 0, calls_before: 0, projection, states, inboxes })
     }
 
+    /// Judges from now on the nodes only: what clients saw has its cost.
+    pub(crate) fn ignore_clients(&mut self) {
+        self.clients = Clients::Ignored;
+    }
+
     /// The number of the last call that a client had made when the recovery began.
     pub(crate) fn calls_before(&self) -> u32 {
         self.calls_before
@@ -79,6 +85,7 @@ impl KvJudge {
         match &mut self.clients {
             Clients::Keys(history) => history.after(clients, report),
             Clients::Cycle(ring) => ring.after(clients, report),
+            Clients::Ignored => {}
         }
     }
 
@@ -127,7 +134,7 @@ impl Judge<Kv> for KvJudge {
     fn tally(&self) -> Tally {
         let undecided = match &self.clients {
             Clients::Keys(history) => vec![history.undecided()],
-            Clients::Cycle(_) => Vec::new(),
+            Clients::Cycle(_) | Clients::Ignored => Vec::new(),
         };
         Tally { undecided, ..Tally::default() }
     }

@@ -112,7 +112,10 @@ pub fn kv() -> Target {
             return Err(SetupError(text));
         }
         let system = Kv::new(nodes, workload, number("snapshot-every"), options);
-        let judge = KvJudge::new(&system, &setup.contract, &setup.lenses)?;
+        let mut judge = KvJudge::new(&system, &setup.contract, &setup.lenses)?;
+        if !setup.settings.is_on("history") {
+            judge.ignore_clients();
+        }
         Ok((system, judge))
     })
     .version(env!("CARGO_PKG_VERSION"))
@@ -129,6 +132,7 @@ pub fn kv() -> Target {
         "keys",
         "what clients do: single keys, or transactions on a ring of keys",
     ))
+    .setting(Setting::switch("history", true, "judge what clients saw"))
     .bugs(&bugs)
     .specification(Named::KeyValue)
     .contract("reorder+loss+dup,posix-min")

@@ -35,7 +35,7 @@ pub struct Session {
 }
 
 /// The state after the entries up to an index: what a snapshot holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// The last entry that was applied.
     pub at: Base,
@@ -43,6 +43,16 @@ pub struct Machine {
     pub values: [Value; KEYS_MAX],
     /// The sessions.
     pub sessions: [Session; SESSIONS_MAX],
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self {
+            at: Base::default(),
+            values: [Value::default(); KEYS_MAX],
+            sessions: [Session::default(); SESSIONS_MAX],
+        }
+    }
 }
 
 impl Machine {

@@ -91,11 +91,11 @@ impl Node {
     pub(crate) fn boot(
         options: Options,
         snapshot_every: u64,
-        first: Machine,
+        first: &Machine,
         cx: &mut Context<Message>,
     ) -> Result<Self, Trouble> {
         let (store, recovered) = Store::open(cx.disk(), options)?;
-        let machine = if recovered.machine.at.index == 0 { first } else { recovered.machine };
+        let machine = if recovered.machine.at.index == 0 { *first } else { recovered.machine };
         let node = Self {
             me: cx.me(),
             nodes: cx.nodes(),
@@ -241,9 +241,9 @@ impl Node {
     }
 
     /// Takes over the state of a leader that has no entries for it any more.
-    pub(crate) fn install(&mut self, machine: Machine, cx: &mut Context<Message>) -> Result<(), Trouble> {
+    pub(crate) fn install(&mut self, machine: &Machine, cx: &mut Context<Message>) -> Result<(), Trouble> {
         self.log.rebase(machine.at);
-        self.machine = machine;
+        self.machine = *machine;
         self.commit = machine.at.index;
         self.store_snapshot(cx)
     }

@@ -36,7 +36,7 @@ impl Node {
                 let entries = Batch::of(self.log.from(prev + 1));
                 Message::Append { term, prev, prev_term, entries, commit: self.commit }
             }
-            None => Message::Install { term, machine: self.machine },
+            None => Message::Install { term, machine: Box::new(self.machine) },
         };
         cx.send(to, message);
     }
@@ -80,7 +80,7 @@ impl Node {
         &mut self,
         from: NodeId,
         term: u32,
-        machine: Machine,
+        machine: &Machine,
         cx: &mut Context<Message>,
     ) -> Result<(), Trouble> {
         if !self.accept(from, term, cx)? {

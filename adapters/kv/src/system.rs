@@ -132,7 +132,7 @@ impl System for Kv {
     /// A node whose disk cannot be read starts nevertheless, and refuses everything: the judge knows whether the
     /// contract lets a disk be so.
     fn boot(&self, cx: &mut Context<Message>) -> Result<Server, BootError> {
-        Ok(Server(Node::boot(self.options, self.snapshot_every, self.workload.first(), cx)))
+        Ok(Server(Node::boot(self.options, self.snapshot_every, &self.workload.first(), cx)))
     }
 
     fn handle(&self, server: &mut Server, input: Input<Message>, cx: &mut Context<Message>) {
@@ -198,7 +198,7 @@ fn deliver(
         }
         Message::Appended { term, matched } => node.appended(from, term, matched, cx),
         Message::Rejected { term, hint } => node.rejected(from, term, hint, cx),
-        Message::Install { term, machine } => node.take_install(from, term, machine, cx),
+        Message::Install { term, ref machine } => node.take_install(from, term, machine, cx),
         Message::Forward { call, op } => node.request(call, op, true, cx),
     }
 }
