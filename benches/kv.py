@@ -127,13 +127,14 @@ def cost():
 
 
 def memory():
-    print("fuzz kv --steps-max 100 --seed 1: largest resident set of the process\n")
+    print("fuzz kv --steps-max 50 --recovery never --seed 1: largest resident set of the process\n")
     print(f"{'guidance':<10} {'executions':>11} {'steps':>13} {'kept':>7} {'cells':>7} {'MiB':>8}")
     worst = 0
     for guidance in ["random", "frontier"]:
         resident = []
         for executions in [100_000, 1_000_000]:
-            ran = Ran(["--guidance", guidance, "--steps-max", "100", "--executions", str(executions), "--seed", "1"])
+            ran = Ran(["--guidance", guidance, "--steps-max", "50", "--recovery", "never", "--executions",
+                       str(executions), "--seed", "1"])
             resident.append(ran.resident)
             cells = sum(ran.json["cells"].values())
             print(f"{guidance:<10} {executions:>11,} {ran.json['steps']:>13,} {ran.json['kept']:>7,} {cells:>7,} "
@@ -154,7 +155,8 @@ def wilson(hits, of):
 def audit():
     print("audit kv --executions 2000 --steps 300 --seed 1 --set bug=BUG: executions that fail, in percent, with 95 %")
     print("intervals (Wilson), and the first of them; the same operations and crashes under each disk\n")
-    for bug in ["none", *(bug for bug, *_ in BUGS if bug != "validated-before-commit")]:
+    # The bugs of the storage engine; the others do not hang on a disk.
+    for bug in ["none", *(bug for bug, *_ in BUGS[:8])]:
         with tempfile.TemporaryDirectory() as folder:
             words = [MISRULE, "audit", "kv", "--set", f"bug={bug}", "--seed", "1", "--json", "--quiet"]
             told = json.loads(subprocess.run(words, capture_output=True, cwd=folder, check=False).stdout)
