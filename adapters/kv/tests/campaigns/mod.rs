@@ -1,6 +1,6 @@
 //! What tests that run campaigns share.
 
-#![allow(unreachable_pub, clippy::unwrap_used, reason = "a module of tests")]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "a module of tests")]
 
 use misrule_engine::{Budget, Campaign, Finding, Observer, Options, Outcome, Progress, campaign};
 use misrule_kv::kv;
