@@ -1,5 +1,7 @@
 //! A history of 1,000 operations by 50 clients, as the service itself answered them, is decided.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod campaigns;
 
 use campaigns::setup;
