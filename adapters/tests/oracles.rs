@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folders below `oracles/` and the oracle that each is about.
-const PAIRS: [(&str, &str); 30] = [
+const PAIRS: [(&str, &str); 31] = [
     ("atomicity", "atomicity"),
     ("boot", "boot"),
     ("conformance", "conformance"),
@@ -21,6 +21,7 @@ const PAIRS: [(&str, &str); 30] = [
     ("kv-disk-readable", "durability"),
     ("kv-linearizable", "history"),
     ("kv-one-vote-per-term", "invariant"),
+    ("kv-ring-intact", "history"),
     ("kv-snapshot-kept", "durability"),
     ("kv-synced-log-survives", "durability"),
     ("model", "model"),

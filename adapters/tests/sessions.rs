@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PAGES: [&str; 2] = ["README.md", "CONTRIBUTING.md"];
+const PAGES: [&str; 3] = ["README.md", "CONTRIBUTING.md", "docs/kv.md"];
 
 /// A command and the lines that it must print.
 struct Session<'a> {
@@ -92,7 +92,8 @@ fn search_path() -> std::ffi::OsString {
 fn sessions_print_what_the_pages_show() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     for page in PAGES {
-        let folder = std::env::temp_dir().join(format!("misrule-sessions-{}-{page}", std::process::id()));
+        let name = format!("misrule-sessions-{}-{}", std::process::id(), page.replace('/', "-"));
+        let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         let text = std::fs::read_to_string(root.join(page)).unwrap();
         let sessions = sessions(&text);

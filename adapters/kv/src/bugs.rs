@@ -12,6 +12,7 @@
 //! | `sync-error-ignored` | `fsync-keeps` | a write that was acknowledged, once two nodes lose power |
 //! | `no-reelection` | any | service: nobody leads, and nobody tries to |
 //! | `stale-read` | any | the order of reads and writes: a leader that was deposed answers from the past |
+//! | `validated-before-commit` | any, with `workload=cycle` | isolation: of two transactions the second writes over what the first wrote |
 //!
 //! Weakest means: the presets before it, in the order of `misrule list`, do not permit the loss, and all behind it
 //! but for the contradiction of `torn-prefix` and `reorder-writes` (one tears and keeps order, the other way round)
@@ -44,10 +45,12 @@ pub enum Bug {
     NoReelection,
     /// `stale-read`
     StaleRead,
+    /// `validated-before-commit`
+    ValidatedBeforeCommit,
 }
 
 /// Every bug with its name and one sentence.
-pub const BUGS: [(Bug, &str, &str); 10] = [
+pub const BUGS: [(Bug, &str, &str); 11] = [
     (
         Bug::AckBeforeSync,
         "ack-before-sync",
@@ -79,6 +82,12 @@ pub const BUGS: [(Bug, &str, &str); 10] = [
     (Bug::SyncErrorIgnored, "sync-error-ignored", "A sync that fails counts as one that succeeded."),
     (Bug::NoReelection, "no-reelection", "A candidate that was not elected never tries again."),
     (Bug::StaleRead, "stale-read", "A leader answers reads from memory, without the log."),
+    (
+        Bug::ValidatedBeforeCommit,
+        "validated-before-commit",
+        "What a transaction has read is taken for current when it is proposed, and not compared when it is applied \
+         (workload=cycle).",
+    ),
 ];
 
 impl Bug {

@@ -20,6 +20,8 @@ pub(crate) fn answer(call: Option<Call>, outcome: Outcome, cx: &mut Context<Mess
         Outcome::Done | Outcome::Found(Value(0)) => Answer::Nothing,
         Outcome::Swapped(swapped) => Answer::Bool(swapped),
         Outcome::Found(value) => Answer::Number(value.0),
+        Outcome::Ring(packed) => Answer::Number(packed),
+        Outcome::Refused => Answer::Failed,
     };
     cx.answer(call, answer);
 }
@@ -40,11 +42,21 @@ impl Node {
                 answer(call, Outcome::Found(self.machine.values[usize::from(key)]), cx);
                 return Ok(());
             }
+            let Some(op) = self.read_for(op) else { return Ok(()) };
             // Reads go through the log too: a node does not know whether it leads still.
             return self.propose(Entry { term: self.promise.term, call, op }, cx);
         } else if let (Some(leader), false) = (self.leader, is_passed_on) {
             cx.send(leader, Message::Forward { call, op });
         }
         Ok(())
+    }
+
+    /// The operation with what a transaction reads, from what is applied here. Others may be committed before it: that
+    /// what it has read still holds is checked when it is applied.
+    fn read_for(&self, op: Op) -> Option<Op> {
+        match op {
+            Op::Rotate(element, _) => Some(Op::Rotate(element, self.machine.behind(element)?)),
+            op => Some(op),
+        }
     }
 }

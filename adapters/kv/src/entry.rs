@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The most keys.
 pub const KEYS_MAX: usize = 8;
 /// The most sessions of clients.
-pub const SESSIONS_MAX: usize = 8;
+pub const SESSIONS_MAX: usize = 64;
 
 /// A value of at least four bytes, usually some hundred, which repeat one word. In memory only the word is kept. Bytes that repeat no
 /// word, as storage may invent them, are some other value: the hash of them, with the highest bit set.
@@ -17,11 +17,6 @@ pub struct Value(pub u32);
 
 impl Value {
     const MANGLED: u32 = 1 << 31;
-
-    /// Whether it is one that clients may ask to put, not less than `least`.
-    pub(crate) fn is_asked(self, least: u32) -> bool {
-        self.0 & Self::MANGLED == 0 && self.0 >= least
-    }
 
     /// The value that the bytes are.
     pub(crate) fn of(bytes: &[u8]) -> Self {
@@ -53,6 +48,11 @@ pub enum Op {
     Put(u8, Value),
     /// Puts the second value where the first one stands; `Value(0)` stands for none.
     Cas(u8, Value, Value),
+    /// Reads the whole ring: what follows each element.
+    Ring,
+    /// A transaction on the ring: the element behind the first one changes its place with the one behind it, if the
+    /// three elements behind the first one are still those that whoever proposed it has read.
+    Rotate(u8, [u8; 3]),
 }
 
 impl Debug for Op {
@@ -62,6 +62,8 @@ impl Debug for Op {
             Self::Get(key) => write!(f, "get k{key}"),
             Self::Put(key, value) => write!(f, "put k{key}={value:?}"),
             Self::Cas(key, from, to) => write!(f, "cas k{key}={from:?}->{to:?}"),
+            Self::Ring => f.write_str("ring"),
+            Self::Rotate(element, behind) => write!(f, "rotate {element}, read {behind:?}"),
         }
     }
 }
@@ -99,6 +101,8 @@ const NOOP: u8 = 1;
 const GET: u8 = 2;
 const PUT: u8 = 3;
 const CAS: u8 = 4;
+const RING: u8 = 5;
+const ROTATE: u8 = 6;
 
 impl Entry {
     /// The digest of a log that ends with this entry, given the digest of what is before it.
@@ -108,6 +112,10 @@ impl Entry {
             Op::Get(key) => (GET, key, 0, 0),
             Op::Put(key, value) => (PUT, key, 0, value.0),
             Op::Cas(key, from, to) => (CAS, key, from.0, to.0),
+            Op::Ring => (RING, 0, 0, 0),
+            Op::Rotate(element, [one, two, three]) => {
+                (ROTATE, element, u32::from_le_bytes([one, two, three, 0]), 0)
+            }
         };
         let (session, number) = parts(self.call);
         let small = u64::from(kind) << 48 | u64::from(key) << 40 | u64::from(session) << 32;
@@ -123,16 +131,23 @@ impl Entry {
             Op::Get(key) => (GET, key),
             Op::Put(key, _) => (PUT, key),
             Op::Cas(key, ..) => (CAS, key),
+            Op::Ring => (RING, 0),
+            Op::Rotate(element, _) => (ROTATE, element),
         };
         let (session, number) = parts(self.call);
         out.u32(self.term).u8(session).u32(number).u8(kind).u8(key);
         match self.op {
-            Op::Noop | Op::Get(_) => {}
+            Op::Noop | Op::Get(_) | Op::Ring => {}
             Op::Put(_, value) => {
                 out.value(value, size);
             }
             Op::Cas(_, from, to) => {
                 out.u32(from.0).value(to, size);
+            }
+            Op::Rotate(_, behind) => {
+                for element in behind {
+                    out.u8(element);
+                }
             }
         }
     }
@@ -146,6 +161,8 @@ impl Entry {
             GET => Op::Get(key),
             PUT => Op::Put(key, bytes.value(size)?),
             CAS => Op::Cas(key, Value(bytes.u32()?), bytes.value(size)?),
+            RING => Op::Ring,
+            ROTATE => Op::Rotate(key, [bytes.u8()?, bytes.u8()?, bytes.u8()?]),
             _ => return None,
         };
         let known = usize::from(key) < KEYS_MAX && usize::from(session) < SESSIONS_MAX;
@@ -185,6 +202,9 @@ mod tests {
             Op::Put(7, Value(9)),
             Op::Cas(0, Value(0), Value(4)),
             Op::Put(1, Value(0)),
+            Op::Ring,
+            Op::Rotate(0, [1, 2, 3]),
+            Op::Rotate(0, [1, 3, 2]),
         ];
         let call = |at: usize| Call::new(at as u8, at as u32 * 1000);
         ops.into_iter().enumerate().map(|(at, op)| Entry { term: 3, call: call(at), op }).collect()
@@ -203,7 +223,8 @@ mod tests {
             }
             assert!(reader.0.is_empty());
             let mut short = Reader(&bytes[..bytes.len() - 1]);
-            assert_eq!((0..5).filter_map(|_| Entry::read(&mut short, size)).count(), 4);
+            let count = entries().len();
+            assert_eq!((0..count).filter_map(|_| Entry::read(&mut short, size)).count(), count - 1);
         }
         assert_eq!(Entry::read(&mut Reader(&[0; 700]), 600), None, "zeros are no entry");
     }
@@ -231,6 +252,6 @@ mod tests {
         digests.push(Entry { call: Call::new(0, 1), ..entries()[0] }.chain(5));
         digests.sort_unstable();
         digests.dedup();
-        assert_eq!(digests.len(), 8);
+        assert_eq!(digests.len(), entries().len() + 3);
     }
 }

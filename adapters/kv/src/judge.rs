@@ -2,21 +2,34 @@
 
 use crate::oracles::Oracles;
 use crate::projection::{Durable, Projection};
-use crate::system::Kv;
+use crate::ring::RingIntact;
+use crate::system::{Kv, WorkloadKind};
 use misrule_history::specifications::Cell;
 use misrule_models::LensSet;
 use misrule_models::presets::{Pairs, Waiting};
 use misrule_world::histories::Linearizable;
-use misrule_world::{Contract, Judge, NodeId, Recovers, Report, Seen, SetupError, System, Tally};
+use misrule_world::{
+    Choice, ClientEvent, Contract, Judge, NodeId, Recovers, Report, Seen, SetupError, System, Tally,
+};
 
 /// The lenses that the judge computes.
 pub(crate) const LENSES: [&str; 3] = ["pairs@impl", "waiting@impl", "durable@impl"];
+
+/// What clients saw, by workload.
+enum Clients {
+    Keys(Box<Linearizable<Cell>>),
+    Cycle(RingIntact),
+    Ignored,
+}
 
 /// Judges the service.
 pub struct KvJudge {
     nodes: NodeId,
     oracles: Oracles,
-    history: Linearizable<Cell>,
+    clients: Clients,
+    /// Number of the last call that a client has made, and of the last one before the recovery.
+    calls: u32,
+    calls_before: u32,
     projection: Projection,
     /// Lenses over the nodes themselves, and over what waits for them.
     states: LensSet<Projection>,
@@ -42,8 +55,38 @@ impl KvJudge {
         let projection = Projection::new(!inboxes.is_empty());
         let nodes = kv.nodes();
         let oracles = Oracles::new(nodes, contract);
-        let history = Linearizable::new(kv.vocabulary(), Cell::key_value());
-        Ok(Self { nodes, oracles, history, projection, states, inboxes })
+        let workload = kv.workload();
+        let clients = match workload.kind {
+            WorkloadKind::Keys => {
+                Clients::Keys(Box::new(Linearizable::new(kv.vocabulary(), Cell::key_value())))
+            }
+            WorkloadKind::Cycle => Clients::Cycle(RingIntact { elements: workload.keys }),
+        };
+        Ok(Self { nodes, oracles, clients, calls: 0, calls_before: 0, projection, states, inboxes })
+    }
+
+    /// Judges from now on the nodes only: what clients saw has its cost.
+    pub(crate) fn ignore_clients(&mut self) {
+        self.clients = Clients::Ignored;
+    }
+
+    /// The number of the last call that a client had made when the recovery began.
+    pub(crate) fn calls_before(&self) -> u32 {
+        self.calls_before
+    }
+
+    /// Looks at what clients did and saw in a step.
+    fn heard(&mut self, clients: &[ClientEvent], report: &mut Report) {
+        for event in clients {
+            if let ClientEvent::Asked { call, .. } = event {
+                self.calls = call.number();
+            }
+        }
+        match &mut self.clients {
+            Clients::Keys(history) => history.after(clients, report),
+            Clients::Cycle(ring) => ring.after(clients, report),
+            Clients::Ignored => {}
+        }
     }
 
     pub(crate) fn nodes(&self) -> NodeId {
@@ -61,7 +104,10 @@ impl KvJudge {
 
 impl Judge<Kv> for KvJudge {
     fn reset(&mut self, seen: &Seen<'_, Kv>, report: &mut Report) {
-        self.history.reset();
+        if let Clients::Keys(history) = &mut self.clients {
+            history.reset();
+        }
+        (self.calls, self.calls_before) = (0, 0);
         report.failure = self.oracles.reset(seen);
         self.look(seen, report);
     }
@@ -69,7 +115,10 @@ impl Judge<Kv> for KvJudge {
     fn after(&mut self, seen: &Seen<'_, Kv>, report: &mut Report) {
         report.failure = self.oracles.check(seen);
         if !seen.clients.is_empty() {
-            self.history.after(seen.clients, report);
+            self.heard(seen.clients, report);
+        }
+        if matches!(seen.choice, Choice::Recover { .. }) {
+            self.calls_before = self.calls;
         }
         self.look(seen, report);
     }
@@ -83,20 +132,24 @@ impl Judge<Kv> for KvJudge {
     }
 
     fn tally(&self) -> Tally {
-        Tally { undecided: vec![self.history.undecided()], ..Tally::default() }
+        let undecided = match &self.clients {
+            Clients::Keys(history) => vec![history.undecided()],
+            Clients::Cycle(_) | Clients::Ignored => Vec::new(),
+        };
+        Tally { undecided, ..Tally::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{KvJudge, LENSES};
-    use crate::{Bug, Kv, Options, Workload};
+    use crate::{Bug, Kv, Options, Workload, WorkloadKind};
     use misrule_world::Contract;
 
     #[test]
     fn every_listed_lens_exists_and_no_other() {
         let options = Options { block: 512, value: 600, bug: Bug::None };
-        let kv = Kv::new(3, Workload { keys: 1, sessions: 1 }, 1, options);
+        let kv = Kv::new(3, Workload { kind: WorkloadKind::Keys, keys: 1, sessions: 1 }, 1, options);
         let judge = |lens: &str| KvJudge::new(&kv, &Contract::default(), &[lens.to_owned()]);
         assert!(LENSES.iter().all(|lens| judge(lens).is_ok()));
         assert_eq!(judge("pairs@model").err().unwrap().0, "kv has no lens `pairs@model`");

@@ -6,9 +6,14 @@
 //! syncs it in a local step that may cover several entries (group commit), and now and then writes a snapshot under
 //! another name, syncs it, renames it into place, syncs the directory, and begins a new log file behind it.
 //!
+//! With `workload=cycle` and `keys` of 4 or more the keys are a ring, and clients rearrange it. `rotate` is an optimistic transaction: a leader
+//! reads some pairs from what it has applied, and proposes an entry with what it has read; applying it compares that
+//! with what stands there, and answers that it failed where another transaction came first. `ring` reads all pairs, and
+//! an oracle wants one cycle of all keys in each.
+//!
 //! What lives where: `entry`, `log`, `machine` are what nodes know, `message` what they say; `node`, `elect`,
 //! `replicate`, `client` the protocol; [`Store`] the storage engine with `wal`, `scan`, `snapshot` and `recovery`;
-//! `oracles` what must hold, `projection` what lenses see, `progress` what is promised once faults have
+//! `oracles` and `ring` what must hold, `projection` what lenses see, `progress` what is promised once faults have
 //! stopped; [`BUGS`] what can be planted.
 //!
 //! # What disks it survives
@@ -24,7 +29,7 @@
 //!
 //! There is no model, so nothing is compared with one. Left out of the protocol: changes of membership, leases,
 //! leadership transfer, a pre-vote, and flow control: a leader sends three entries at a time and sends them again
-//! until they are answered.
+//! with each heartbeat until they are answered.
 //!
 //! ```
 //! use misrule_world::{Choice, Report, Settings, Setup, Watch};
@@ -60,6 +65,7 @@ mod progress;
 mod projection;
 mod recovery;
 mod replicate;
+mod ring;
 mod scan;
 mod snapshot;
 mod store;
@@ -76,11 +82,14 @@ pub use message::{BATCH_MAX, Batch, Message};
 pub use node::{NODES_MAX, Node, Role};
 pub use recovery::Recovered;
 pub use store::{Options, Store, Trouble};
-pub use system::{Kv, Server, Workload};
+pub use system::{Kv, Server, Workload, WorkloadKind};
 pub use view::View;
 
 use misrule_history::specifications::Named;
-use misrule_world::{Control, Setting, Target, target};
+use misrule_world::{Control, Setting, SetupError, Target, target};
+
+/// The smallest ring that can break: of three elements every transaction writes all.
+const RING_MIN: u8 = 4;
 
 /// The target `kv`.
 pub fn kv() -> Target {
@@ -93,9 +102,20 @@ pub fn kv() -> Target {
             bug: Bug::named(setup.settings.word("bug")),
         };
         let nodes = number("nodes") as u8;
-        let workload = Workload { keys: number("keys") as u8, sessions: number("sessions") as u8 };
+        let kind = match setup.settings.word("workload") {
+            "cycle" => WorkloadKind::Cycle,
+            _ => WorkloadKind::Keys,
+        };
+        let workload = Workload { kind, keys: number("keys") as u8, sessions: number("sessions") as u8 };
+        if kind == WorkloadKind::Cycle && workload.keys < RING_MIN {
+            let text = format!("workload=cycle needs keys={RING_MIN} or more: a smaller ring never breaks");
+            return Err(SetupError(text));
+        }
         let system = Kv::new(nodes, workload, number("snapshot-every"), options);
-        let judge = KvJudge::new(&system, &setup.contract, &setup.lenses)?;
+        let mut judge = KvJudge::new(&system, &setup.contract, &setup.lenses)?;
+        if !setup.settings.is_on("history") {
+            judge.ignore_clients();
+        }
         Ok((system, judge))
     })
     .version(env!("CARGO_PKG_VERSION"))
@@ -106,6 +126,13 @@ pub fn kv() -> Target {
     .setting(Setting::integer("snapshot-every", 1, 1_000, 6, "applied entries that are due for a snapshot"))
     // Larger than a block, so that a single record may be torn.
     .setting(Setting::integer("value", 4, 8_192, 600, "bytes of a value"))
+    .setting(Setting::words(
+        "workload",
+        vec!["keys", "cycle"],
+        "keys",
+        "what clients do: single keys, or transactions on a ring of keys",
+    ))
+    .setting(Setting::switch("history", true, "judge what clients saw"))
     .bugs(&bugs)
     .specification(Named::KeyValue)
     .contract("reorder+loss+dup,posix-min")

@@ -38,7 +38,7 @@ impl Debug for Batch {
 }
 
 /// A message. `term` is its sender's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A candidate asks for a vote, and says how far its log goes.
     RequestVote {
@@ -87,8 +87,8 @@ pub enum Message {
     Install {
         /// The leader's term.
         term: u32,
-        /// The state.
-        machine: Machine,
+        /// The state; much larger than other messages.
+        machine: Box<Machine>,
     },
     /// A request on its way to the leader.
     Forward {

@@ -87,13 +87,15 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts from the disk.
+    /// Starts from the disk; `first` is the state before all entries.
     pub(crate) fn boot(
         options: Options,
         snapshot_every: u64,
+        first: &Machine,
         cx: &mut Context<Message>,
     ) -> Result<Self, Trouble> {
         let (store, recovered) = Store::open(cx.disk(), options)?;
+        let machine = if recovered.machine.at.index == 0 { *first } else { recovered.machine };
         let node = Self {
             me: cx.me(),
             nodes: cx.nodes(),
@@ -105,8 +107,8 @@ impl Node {
             leader: None,
             durable: recovered.log.last(),
             log: recovered.log,
-            commit: recovered.machine.at.index,
-            machine: recovered.machine,
+            commit: machine.at.index,
+            machine,
             votes: 0,
             next: [0; NODES_MAX],
             matched: [0; NODES_MAX],
@@ -219,7 +221,7 @@ impl Node {
         while self.machine.at.index < self.commit {
             let index = self.machine.at.index + 1;
             let (Some(entry), Some(digest)) = (self.log.entry(index), self.log.digest(index)) else { return };
-            let outcome = self.machine.apply(&entry, digest);
+            let outcome = self.machine.apply(&entry, digest, self.bug);
             if let (Role::Leader, Some(outcome)) = (self.role, outcome) {
                 self.acknowledged = index;
                 client::answer(entry.call, outcome, cx);
@@ -239,9 +241,9 @@ impl Node {
     }
 
     /// Takes over the state of a leader that has no entries for it any more.
-    pub(crate) fn install(&mut self, machine: Machine, cx: &mut Context<Message>) -> Result<(), Trouble> {
+    pub(crate) fn install(&mut self, machine: &Machine, cx: &mut Context<Message>) -> Result<(), Trouble> {
         self.log.rebase(machine.at);
-        self.machine = machine;
+        self.machine = *machine;
         self.commit = machine.at.index;
         self.store_snapshot(cx)
     }

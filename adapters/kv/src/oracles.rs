@@ -10,6 +10,9 @@
 //! | | `synced-log-survives` | what a node holds for durable is there when it starts again |
 //! | | `snapshot-kept` | so is its snapshot |
 //! | | `disk-readable` | a node never has to refuse its own disk, where the disk keeps its promises |
+//!
+//! What clients saw has oracles of its own, `history`: `linearizable` (in `misrule_world::histories`), and with
+//! `workload=cycle` instead `ring-intact` (in `ring`).
 
 use crate::log::Base;
 use crate::node::Role;

@@ -1,9 +1,9 @@
-//! What the service promises once faults have stopped: more than half of the nodes elect a leader, and what clients put
-//! is applied at each of them.
+//! What the service promises once faults have stopped: more than half of the nodes elect a leader, and what clients
+//! change is applied at each of them.
 
 use crate::judge::KvJudge;
 use crate::node::{NODES_MAX, Role};
-use crate::system::{Kv, PUT};
+use crate::system::Kv;
 use crate::view::View;
 use misrule_world::{NodeId, Recovering, Recovers, Recovery};
 
@@ -15,15 +15,15 @@ impl Recovers<Kv> for KvJudge {
     fn policy(&self) -> Recovery {
         Recovery {
             may_stay_down: (self.nodes() - 1) / 2,
-            operation: Some(PUT),
+            operation: Some(0),
             timers: TIMER_ROUNDS.to_vec(),
             ..Recovery::default()
         }
     }
 
-    /// A value that was put since stands at each node of the core.
+    /// A call that a client has made since has taken effect at each node of the core.
     fn progressed(&self, now: &Recovering<'_, Kv>) -> bool {
-        now.core_views().all(|view| view.values.iter().any(|value| value.is_asked(now.fresh)))
+        now.core_views().all(|view| view.called > self.calls_before())
     }
 
     fn waits_for(&self, now: &Recovering<'_, Kv>, node: NodeId) -> String {

@@ -65,7 +65,7 @@ pub(crate) fn open(
     let wal = Wal::recovered(file, segment, scan.end as u64, scan.next);
     sync(file, options)?;
     options.sync_names(disk)?;
-    let recovered = join(machine, scan)?;
+    let recovered = join(&machine, scan)?;
     Ok((wal, recovered))
 }
 
@@ -97,7 +97,7 @@ fn read(
 
 /// Puts snapshot and log together. The snapshot may be ahead, where a crash came before the segment that begins at
 /// it; the log may not.
-fn join(machine: Machine, scan: Scan) -> Result<Recovered, Trouble> {
+fn join(machine: &Machine, scan: Scan) -> Result<Recovered, Trouble> {
     let (base, mut log) = (scan.log.base(), scan.log);
     if base.index > machine.at.index {
         return Err(Trouble::Contradiction("the log begins behind the snapshot"));
@@ -108,5 +108,5 @@ fn join(machine: Machine, scan: Scan) -> Result<Recovered, Trouble> {
     } else if base != machine.at {
         return Err(Trouble::Contradiction("the log begins at another entry than the snapshot ends with"));
     }
-    Ok(Recovered { machine, log, promise: scan.promise, is_unfinished })
+    Ok(Recovered { machine: *machine, log, promise: scan.promise, is_unfinished })
 }

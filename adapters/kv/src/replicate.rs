@@ -36,7 +36,7 @@ impl Node {
                 let entries = Batch::of(self.log.from(prev + 1));
                 Message::Append { term, prev, prev_term, entries, commit: self.commit }
             }
-            None => Message::Install { term, machine: self.machine },
+            None => Message::Install { term, machine: Box::new(self.machine) },
         };
         cx.send(to, message);
     }
@@ -80,7 +80,7 @@ impl Node {
         &mut self,
         from: NodeId,
         term: u32,
-        machine: Machine,
+        machine: &Machine,
         cx: &mut Context<Message>,
     ) -> Result<(), Trouble> {
         if !self.accept(from, term, cx)? {
@@ -127,10 +127,12 @@ impl Node {
             return Ok(());
         }
         let at = usize::from(from);
+        // An answer that says nothing new is not answered: else old ones go round for as long as clients ask.
+        let is_news = matched > self.matched[at];
         self.matched[at] = self.matched[at].max(matched);
         self.next[at] = self.next[at].max(matched + 1);
         self.advance(cx);
-        if self.next[at] <= self.log.last() {
+        if is_news && self.next[at] <= self.log.last() {
             self.send_append(from, cx);
         }
         Ok(())

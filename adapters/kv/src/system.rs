@@ -1,6 +1,7 @@
 //! The implementation as a system of the world.
 
 use crate::entry::{KEYS_MAX, Op, SESSIONS_MAX, Value};
+use crate::machine::Machine;
 use crate::message::Message;
 use crate::node::{self, Node, PATIENCE_BELOW};
 use crate::store::{Options, Trouble};
@@ -14,7 +15,7 @@ pub struct Kv {
     vocabulary: Vocabulary,
     options: Options,
     snapshot_every: u64,
-    keys: u8,
+    workload: Workload,
 }
 
 /// What runs on a node: the service, or nothing since its disk is in trouble. It does not stop the process: a
@@ -22,10 +23,14 @@ pub struct Kv {
 #[derive(Debug)]
 pub struct Server(pub(crate) Result<Node, Trouble>);
 
-/// Positions of the operations.
-pub(crate) const PUT: u8 = 0;
-const GET: u8 = 1;
-const CAS: u8 = 2;
+/// What clients ask for, in the order of the operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkloadKind {
+    /// `put`, `get` and `cas` of one key each.
+    Keys,
+    /// The cycle workload: the keys are a ring, a transaction (`rotate`) rearranges some of them, and `ring` reads all.
+    Cycle,
+}
 
 /// Ticks of the timers election and heartbeat where the contract has a clock: as many of each as in a recovery, ten a
 /// round, so that a message of some ticks arrives in one.
@@ -34,10 +39,54 @@ const TIMER_TICKS: [u32; 2] = [50, 30];
 /// What clients do.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
+    /// What they ask for.
+    pub kind: WorkloadKind,
     /// How many keys they use, at most [`KEYS_MAX`].
     pub keys: u8,
     /// How many of them ask at the same time, at most [`SESSIONS_MAX`].
     pub sessions: u8,
+}
+
+impl Workload {
+    /// The operations, with arguments and weights. The first one changes something.
+    fn operations(self) -> Vec<Operation> {
+        let operation = |name, argument, weight| Operation { name, argument, weight };
+        let keyed = |values| Argument::Keyed { keys: self.keys, values };
+        match self.kind {
+            WorkloadKind::Keys => vec![
+                operation("put", keyed(KeyedValues::Fresh), 4),
+                operation("get", keyed(KeyedValues::None), 4),
+                operation("cas", keyed(KeyedValues::FromTo), 2),
+            ],
+            WorkloadKind::Cycle => vec![
+                operation("rotate", Argument::Below(u32::from(self.keys)), 2),
+                operation("ring", Argument::None, 1),
+            ],
+        }
+    }
+
+    /// What a request asks for.
+    fn op(self, operation: u8, argument: u32) -> Option<Op> {
+        let Keyed { key, from, value } = Keyed::of(argument);
+        let (from, value) = (Value(u32::from(from)), Value(u32::from(value)));
+        match (self.kind, operation) {
+            (WorkloadKind::Keys, 0) => Some(Op::Put(key, value)),
+            (WorkloadKind::Keys, 1) => Some(Op::Get(key)),
+            (WorkloadKind::Keys, 2) => Some(Op::Cas(key, from, value)),
+            // Who proposes it reads what is behind the element.
+            (WorkloadKind::Cycle, 0) => Some(Op::Rotate(argument as u8, [argument as u8; 3])),
+            (WorkloadKind::Cycle, 1) => Some(Op::Ring),
+            _ => None,
+        }
+    }
+
+    /// The state before all entries.
+    fn first(self) -> Machine {
+        match self.kind {
+            WorkloadKind::Keys => Machine::default(),
+            WorkloadKind::Cycle => Machine::ring(self.keys),
+        }
+    }
 }
 
 impl Kv {
@@ -45,40 +94,29 @@ impl Kv {
     /// due for a snapshot.
     pub fn new(nodes: NodeId, workload: Workload, snapshot_every: u64, options: Options) -> Self {
         let keys = workload.keys.clamp(1, KEYS_MAX as u8);
-        let operation =
-            |name, values, weight| Operation { name, argument: Argument::Keyed { keys, values }, weight };
+        let sessions = workload.sessions.min(SESSIONS_MAX as u8);
+        let workload = Workload { keys, sessions, ..workload };
         let vocabulary = Vocabulary {
             nodes,
             kinds: Message::KINDS.to_vec(),
             timers: vec!["election", "heartbeat"],
             timer_ticks: TIMER_TICKS.to_vec(),
             locals: vec!["flush", "snapshot"],
-            operations: vec![
-                operation("put", KeyedValues::Fresh, 4),
-                operation("get", KeyedValues::None, 4),
-                operation("cas", KeyedValues::FromTo, 2),
-            ],
+            operations: workload.operations(),
             draws: vec![DrawName { name: "patience", below: PATIENCE_BELOW }],
-            sessions: workload.sessions.min(SESSIONS_MAX as u8),
+            sessions,
         };
-        Self { vocabulary, options, snapshot_every, keys }
+        Self { vocabulary, options, snapshot_every, workload }
+    }
+
+    /// What clients do.
+    pub fn workload(&self) -> Workload {
+        self.workload
     }
 
     /// How many nodes there are.
     pub fn nodes(&self) -> NodeId {
         self.vocabulary.nodes
-    }
-}
-
-/// What a request asks for.
-fn op(operation: u8, argument: u32) -> Option<Op> {
-    let Keyed { key, from, value } = Keyed::of(argument);
-    let (from, value) = (Value(u32::from(from)), Value(u32::from(value)));
-    match operation {
-        PUT => Some(Op::Put(key, value)),
-        GET => Some(Op::Get(key)),
-        CAS => Some(Op::Cas(key, from, value)),
-        _ => None,
     }
 }
 
@@ -94,12 +132,12 @@ impl System for Kv {
     /// A node whose disk cannot be read starts nevertheless, and refuses everything: the judge knows whether the
     /// contract lets a disk be so.
     fn boot(&self, cx: &mut Context<Message>) -> Result<Server, BootError> {
-        Ok(Server(Node::boot(self.options, self.snapshot_every, cx)))
+        Ok(Server(Node::boot(self.options, self.snapshot_every, &self.workload.first(), cx)))
     }
 
     fn handle(&self, server: &mut Server, input: Input<Message>, cx: &mut Context<Message>) {
         let Ok(node) = &mut server.0 else { return };
-        if let Err(trouble) = give(node, &input, cx) {
+        if let Err(trouble) = give(node, self.workload, &input, cx) {
             for timer in [node::ELECTION, node::HEARTBEAT] {
                 cx.cancel_timer(timer);
             }
@@ -112,7 +150,7 @@ impl System for Kv {
 
     fn view(&self, server: &Server, out: &mut View) {
         match &server.0 {
-            Ok(node) => out.show(node, self.keys),
+            Ok(node) => out.show(node, self.workload.keys),
             Err(trouble) => out.show_trouble(trouble),
         }
     }
@@ -122,7 +160,12 @@ impl System for Kv {
     }
 }
 
-fn give(node: &mut Node, input: &Input<Message>, cx: &mut Context<Message>) -> Result<(), Trouble> {
+fn give(
+    node: &mut Node,
+    workload: Workload,
+    input: &Input<Message>,
+    cx: &mut Context<Message>,
+) -> Result<(), Trouble> {
     match input {
         Input::Timer(node::ELECTION) => node.election_timer(cx),
         Input::Timer(_) => {
@@ -131,7 +174,7 @@ fn give(node: &mut Node, input: &Input<Message>, cx: &mut Context<Message>) -> R
         }
         Input::Local(node::FLUSH) => node.flush(cx),
         Input::Local(_) => node.snapshot(cx),
-        Input::Request { operation, argument, call } => match op(*operation, *argument) {
+        Input::Request { operation, argument, call } => match workload.op(*operation, *argument) {
             Some(op) => node.request(*call, op, false, cx),
             None => Ok(()),
         },
@@ -155,7 +198,7 @@ fn deliver(
         }
         Message::Appended { term, matched } => node.appended(from, term, matched, cx),
         Message::Rejected { term, hint } => node.rejected(from, term, hint, cx),
-        Message::Install { term, machine } => node.take_install(from, term, machine, cx),
+        Message::Install { term, ref machine } => node.take_install(from, term, machine, cx),
         Message::Forward { call, op } => node.request(call, op, true, cx),
     }
 }

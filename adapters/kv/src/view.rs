@@ -34,6 +34,8 @@ pub struct View {
     pub acknowledged: u64,
     /// Index up to which a follower has the leader's log and has not said so.
     pub owed: u64,
+    /// The newest call that has taken effect.
+    pub called: u32,
     /// Values of the keys.
     pub values: [Value; KEYS_MAX],
     /// How many keys there are.
@@ -67,6 +69,7 @@ impl View {
         self.last_term = node.log.last_term();
         (self.durable, self.commit, self.applied) = (node.durable, node.commit, node.machine.at);
         (self.acknowledged, self.owed) = (node.acknowledged, node.owed);
+        self.called = node.machine.sessions.iter().map(|session| session.number).max().unwrap_or(0);
         (self.values, self.keys) = (node.machine.values, keys);
         if self.trouble.is_some() {
             self.trouble = None;

@@ -1,51 +1,11 @@
 //! Campaigns: silent without a bug under every honest disk, loud with each bug under the weakest disk that permits it.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+mod campaigns;
 
-use misrule_engine::{
-    Budget, Campaign, Finding, Observer, Options, Outcome, Progress, RecoveryWhen, campaign, check,
-};
+use campaigns::{options, run, setup};
+use misrule_engine::{Options, RecoveryWhen, check};
 use misrule_kv::{BUGS, kv};
-use misrule_world::{ChoiceKind, DiskOutcome, DiskPreset, FaultProfile, Settings, Setup};
-use std::time::Duration;
-
-/// No clock, no interruption.
-struct Silent;
-
-impl Observer for Silent {
-    fn elapsed(&mut self) -> Duration {
-        Duration::ZERO
-    }
-    fn progress(&mut self, _progress: &Progress) -> bool {
-        false
-    }
-    fn found(&mut self, _finding: &Finding) {}
-}
-
-fn setup(given: &[(&str, &str)], disk: &str, lenses: &[&str]) -> Setup {
-    let target = kv();
-    let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Setup {
-        settings: Settings::resolve(&target.settings, &given).unwrap(),
-        contract: target.contract.overridden(disk).unwrap(),
-        lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
-    }
-}
-
-fn run(setup: &Setup, options: &Options) -> Outcome {
-    campaign(&Campaign { target: &kv(), setup, options, corpus: &[] }, &mut Silent).unwrap()
-}
-
-/// All faults, heavily, for so many steps.
-fn options(guidance: &str, steps: u64) -> Options {
-    Options {
-        guidance: guidance.to_owned(),
-        faults: FaultProfile::Heavy,
-        stop_after_steps: Some(steps),
-        minimise: Budget { stop_after_steps: 100_000, stop_after_executions: 2_000 },
-        ..Options::default()
-    }
-}
+use misrule_world::{ChoiceKind, DiskOutcome, DiskPreset, FaultProfile};
 
 const LENSES: [&str; 3] = ["pairs@impl", "waiting@impl", "durable@impl"];
 
@@ -104,7 +64,7 @@ fn every_recovery_makes_progress() {
 }
 
 /// For each bug the weakest disk that permits it, in how many steps it is found at most, and what may be wrong first.
-const FOUND: [(&str, &str, u64, &[&str]); 10] = [
+const FOUND: [(&str, &str, u64, &[&str]); 11] = [
     (
         "ack-before-sync",
         "explicit-sync",
@@ -140,14 +100,20 @@ const FOUND: [(&str, &str, u64, &[&str]); 10] = [
     ),
     ("no-reelection", "explicit-sync", 1_000_000, &["recovers-after-heal"]),
     ("stale-read", "explicit-sync", 500_000, &["linearizable"]),
+    ("validated-before-commit", "explicit-sync", 500_000, &["ring-intact"]),
 ];
 
 #[test]
 fn each_bug_is_found() {
     for ((bug, disk, steps, properties), (_, known, _)) in FOUND.into_iter().zip(BUGS) {
         assert_eq!(bug, known, "in the order of the bugs");
-        // More snapshots make a crash in the middle of one likelier.
-        let given = [("bug", bug), ("snapshot-every", if bug == "prefix-order" { "1" } else { "6" })];
+        let mut given = vec![("bug", bug)];
+        match bug {
+            // More snapshots make a crash in the middle of one likelier.
+            "prefix-order" => given.push(("snapshot-every", "1")),
+            "validated-before-commit" => given.extend([("workload", "cycle"), ("keys", "5")]),
+            _ => {}
+        }
         let outcome = run(&setup(&given, disk, &[]), &options("random", steps));
         let found = outcome.findings.first().map(|finding| finding.failure.property.as_str());
         let found = found.unwrap_or_else(|| panic!("{bug} is not found in {steps} steps"));

@@ -7,6 +7,7 @@ use common::{Exhaustive, small_blocks, workload};
 use misrule_kv::Bug;
 use misrule_world::DiskPreset;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// The bugs of the storage engine, and that there is none.
 const BUGS: [(Bug, &str); 9] = [
@@ -34,22 +35,22 @@ fn permits(bug: Bug, preset: DiskPreset) -> bool {
         Bug::PrefixOrder => preset == P::ReorderWrites || tears_anywhere,
         Bug::AtomicMultiBlock => tears_anywhere,
         Bug::SyncErrorIgnored => matches!(preset, P::FsyncKeeps | P::Fsyncgate),
-        Bug::None | Bug::NoReelection | Bug::StaleRead => false,
+        Bug::None | Bug::NoReelection | Bug::StaleRead | Bug::ValidatedBeforeCommit => false,
     };
     permitted || preset == P::LyingDisk
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "the matrix is for people")]
 fn bugs_show_where_the_contract_permits_it() {
-    let mut matrix = format!("{:<20}", "");
+    let mut matrix = "| bug |".to_owned();
     for (_, word) in DiskPreset::ALL {
-        let _ = write!(matrix, " {:>13}", word.chars().take(13).collect::<String>());
+        let _ = write!(matrix, " `{word}` |");
     }
+    let _ = write!(matrix, "\n|{}", " --- |".repeat(1 + DiskPreset::ALL.len()));
     let workloads = ["append", "snapshot"].map(workload);
     let mut wrong = Vec::new();
     for (bug, name) in BUGS {
-        let _ = write!(matrix, "\n{name:<20}");
+        let _ = write!(matrix, "\n| {name} |");
         for (preset, word) in DiskPreset::ALL {
             let shown = workloads.iter().find_map(|workload| {
                 let mut all = Exhaustive::new(workload, 0);
@@ -58,12 +59,14 @@ fn bugs_show_where_the_contract_permits_it() {
                 all.sync_outcomes = true;
                 all.run()
             });
-            let _ = write!(matrix, " {:>13}", if shown.is_some() { "lost" } else { "-" });
+            let _ = write!(matrix, " {} |", if shown.is_some() { "lost" } else { "-" });
             if shown.is_some() != permits(bug, preset) {
                 wrong.push(format!("{name} under {word}: {shown:?}"));
             }
         }
     }
-    eprintln!("{matrix}");
     assert!(wrong.is_empty(), "{matrix}\n{wrong:#?}");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/kv.md");
+    let page = std::fs::read_to_string(page).expect("the page about the target");
+    assert!(page.contains(&matrix), "docs/kv.md has another matrix than\n{matrix}");
 }

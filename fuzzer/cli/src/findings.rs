@@ -7,6 +7,8 @@ use crate::resolve::changed;
 use crate::schedules::{self, Loaded};
 use crate::shown;
 use misrule_engine::{Finding, Replay, replay_recorded};
+use misrule_history::specifications::Named;
+use misrule_history::{History, Limits, Order};
 use misrule_report::{self as report, Field, Step};
 use misrule_world::{Header, Run, Schedule, Setup, Target, histories};
 use serde_json::{Value, json};
@@ -69,18 +71,20 @@ impl Saver<'_> {
         let within = Path::new("findings").join(&name);
         let path = self.folder.shown.join(&within).join("minimized.schedule").display().to_string();
         let mut report = self.report(finding, name, &path, first, replayed, &*run, header.seed);
-        if let (Some(_), Some(specification)) = (&history, self.target.specification) {
+        let specification = history.as_ref().and_then(|history| self.specification(history));
+        if let Some(specification) = specification {
             let path = self.folder.shown.join(&within).join(HISTORY).display().to_string();
             let words = format!("{} history {} --spec {}", self.program, quoted(&path), specification.name());
             report.commands.push(("history".to_owned(), words));
         }
         report.settings = setup.settings.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
-        let json = finding_json(finding, &report, &path);
+        let mut json = finding_json(finding, &report, &path);
+        json["specification"] = specification.map(Named::name).into();
         let saved = Saved { report, json };
         let folder = self.folder.path.join(&within);
         write_folder(&folder, finding, header, &*run, &saved)?;
         if let Some(history) = history {
-            write(&folder.join(HISTORY), &history)?;
+            write(&folder.join(HISTORY), &misrule_history::print(&history))?;
         }
         Ok(saved)
     }
@@ -89,6 +93,12 @@ impl Saver<'_> {
     fn recorded(&self, finding: &Finding) -> Option<&Loaded<'_>> {
         let about = |entry: &&Loaded<'_>| entry.path == finding.failure.detail;
         self.corpus.iter().find(about).filter(|_| finding.failure.oracle == "regression")
+    }
+
+    /// The specification that the history is of: the target's, unless its clients did something else.
+    fn specification(&self, history: &History) -> Option<Named> {
+        let limits = Limits { stop_after_steps: 0, expired: &mut || true };
+        self.target.specification.filter(|named| named.check(history, Order::RealTime, limits).is_ok())
     }
 
     fn header(&self, finding: &Finding) -> Header {
@@ -155,16 +165,14 @@ impl Saver<'_> {
 /// What clients saw, in the folder of a finding.
 const HISTORY: &str = "history.jsonl";
 
-/// What the clients of a replay saw, as `misrule history` reads it; none where the target has no sessions.
-fn history(replay: &Replay, run: &dyn Run) -> Result<Option<String>, Error> {
+/// What the clients of a replay saw; none where the target has no sessions.
+fn history(replay: &Replay, run: &dyn Run) -> Result<Option<History>, Error> {
     let vocabulary = run.about().vocabulary;
     if vocabulary.sessions == 0 {
         return Ok(None);
     }
     let events = replay.trace.steps.iter().flat_map(|step| &step.told.clients);
-    let history =
-        histories::history(vocabulary, events).map_err(|error| Error::Internal(error.to_string()))?;
-    Ok(Some(misrule_history::print(&history)))
+    histories::history(vocabulary, events).map(Some).map_err(|error| Error::Internal(error.to_string()))
 }
 
 /// Writes the folder of a finding; the minimised schedule comes last.

@@ -10,7 +10,7 @@
 //! use misrule_history::cycle::{check_ring, rearranged, ring};
 //!
 //! let mut pairs = ring(5);
-//! for (element, next) in rearranged(&pairs, 2).unwrap() {
+//! for (element, next) in rearranged(|element| pairs.get(&element).copied(), 2).unwrap() {
 //!     pairs.insert(element, next);
 //! }
 //! assert!(check_ring(5, pairs.iter().map(|(element, next)| (*element, *next))).is_ok());
@@ -61,11 +61,10 @@ pub fn ring(elements: u64) -> BTreeMap<u64, u64> {
     (0..elements).map(|element| (element, (element + 1) % elements)).collect()
 }
 
-/// What one transaction writes: the element behind `from` changes its place with the one behind it. `pairs` is what
-/// the transaction reads; it reads at most `from` and the three elements behind it. None where it read something that
-/// is missing, or the ring has fewer than three elements.
-pub fn rearranged(pairs: &BTreeMap<u64, u64>, from: u64) -> Option<[(u64, u64); 3]> {
-    let next = |element: u64| pairs.get(&element).copied();
+/// What one transaction writes: the element behind `from` changes its place with the one behind it. `next` is what
+/// the transaction reads: the element behind one; it is asked for `from` and the two elements behind it. None where
+/// something that was read is missing, or the ring has fewer than three elements.
+pub fn rearranged(next: impl Fn(u64) -> Option<u64>, from: u64) -> Option<[(u64, u64); 3]> {
     let second = next(from)?;
     let third = next(second)?;
     let fourth = next(third)?;
@@ -85,8 +84,8 @@ pub fn rearranged(pairs: &BTreeMap<u64, u64>, from: u64) -> Option<[(u64, u64); 
 /// // Two transactions read the same ring, and both write: the second did not see the first.
 /// let read = ring(5);
 /// let mut pairs = read.clone();
-/// pairs.extend(rearranged(&read, 0).unwrap());
-/// pairs.extend(rearranged(&read, 1).unwrap());
+/// pairs.extend(rearranged(|element| read.get(&element).copied(), 0).unwrap());
+/// pairs.extend(rearranged(|element| read.get(&element).copied(), 1).unwrap());
 /// let broken = check_ring(5, pairs).unwrap_err();
 /// assert_eq!(broken.to_string(), "elements 0 and 3 are both followed by 2");
 ///
@@ -141,6 +140,10 @@ mod tests {
     use super::{Broken, check_ring, check_snapshots, rearranged, ring};
     use std::collections::BTreeMap;
 
+    fn turned(pairs: &BTreeMap<u64, u64>, from: u64) -> Option<[(u64, u64); 3]> {
+        rearranged(|element| pairs.get(&element).copied(), from)
+    }
+
     fn check(pairs: &[(u64, u64)]) -> Result<(), Broken> {
         check_ring(4, pairs.iter().copied())
     }
@@ -169,22 +172,22 @@ mod tests {
         let mut pairs = ring(7);
         let mut seen = Vec::new();
         for from in [0, 3, 3, 6, 1, 5, 2, 0, 4, 4, 1] {
-            pairs.extend(rearranged(&pairs, from).unwrap());
+            pairs.extend(turned(&pairs, from).unwrap());
             seen.push(pairs.iter().map(|(element, next)| (*element, *next)).collect::<Vec<_>>());
         }
         assert_eq!(check_snapshots(7, seen.iter().map(Vec::as_slice)), Ok(()));
         assert!(seen.windows(2).all(|pair| pair[0] != pair[1]));
-        assert_eq!(rearranged(&ring(2), 0), None);
-        assert_eq!(rearranged(&BTreeMap::new(), 0), None);
+        assert_eq!(turned(&ring(2), 0), None);
+        assert_eq!(turned(&BTreeMap::new(), 0), None);
         let mut three = ring(3);
-        three.extend(rearranged(&three, 1).unwrap());
+        three.extend(turned(&three, 1).unwrap());
         assert_eq!(check_ring(3, three), Ok(()));
     }
 
     #[test]
     fn two_transactions_on_one_snapshot_break_the_ring() {
         let before = ring(6);
-        let (one, other) = (rearranged(&before, 0).unwrap(), rearranged(&before, 1).unwrap());
+        let (one, other) = (turned(&before, 0).unwrap(), turned(&before, 1).unwrap());
         let mut after = before;
         after.extend(one);
         after.extend(other);

@@ -3,7 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
 #![allow(clippy::unwrap_used, reason = "a module of tests")]
 
-use misrule_kv::{Bug, Kv, KvJudge, Options, View, Workload as Clients, kv};
+use misrule_kv::{Bug, Kv, KvJudge, Options, View, Workload as Clients, WorkloadKind, kv};
 use misrule_world::{
     Choice, Contract, DiskOutcome, Effect, Failure, Judge, Keep, NodeId, Report, Run, Seen, Settings, Setup,
     Watch, World, text,
@@ -60,7 +60,7 @@ impl Cluster {
     pub fn new(config: &Config) -> Self {
         let options =
             Options { block: config.contract.disk.tear.unit as usize, value: config.value, bug: config.bug };
-        let clients = Clients { keys: config.keys, sessions: config.sessions };
+        let clients = Clients { kind: WorkloadKind::Keys, keys: config.keys, sessions: config.sessions };
         let system = Kv::new(config.nodes, clients, config.snapshot_every, options);
         let judge = KvJudge::new(&system, &config.contract, &[]).unwrap();
         let views = Rc::default();

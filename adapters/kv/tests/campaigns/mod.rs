@@ -1,0 +1,46 @@
+//! What tests that run campaigns share.
+
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "a module of tests")]
+
+use misrule_engine::{Budget, Campaign, Finding, Observer, Options, Outcome, Progress, campaign};
+use misrule_kv::kv;
+use misrule_world::{FaultProfile, Settings, Setup};
+use std::time::Duration;
+
+/// No clock, no interruption.
+struct Silent;
+
+impl Observer for Silent {
+    fn elapsed(&mut self) -> Duration {
+        Duration::ZERO
+    }
+    fn progress(&mut self, _progress: &Progress) -> bool {
+        false
+    }
+    fn found(&mut self, _finding: &Finding) {}
+}
+
+pub fn setup(given: &[(&str, &str)], disk: &str, lenses: &[&str]) -> Setup {
+    let target = kv();
+    let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Setup {
+        settings: Settings::resolve(&target.settings, &given).unwrap(),
+        contract: target.contract.overridden(disk).unwrap(),
+        lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
+    }
+}
+
+pub fn run(setup: &Setup, options: &Options) -> Outcome {
+    campaign(&Campaign { target: &kv(), setup, options, corpus: &[] }, &mut Silent).unwrap()
+}
+
+/// All faults, heavily, for so many steps.
+pub fn options(guidance: &str, steps: u64) -> Options {
+    Options {
+        guidance: guidance.to_owned(),
+        faults: FaultProfile::Heavy,
+        stop_after_steps: Some(steps),
+        minimise: Budget { stop_after_steps: 100_000, stop_after_executions: 2_000 },
+        ..Options::default()
+    }
+}
