@@ -23,7 +23,7 @@ fn drive(target: &Target, contract: &str, given: &[(&str, &str)]) -> u64 {
     while steps < STEPS {
         execution += 1;
         run.reset(execution, watch, &mut report);
-        drawer.reset(run.menu());
+        drawer.reset(run.menu(), &mut rng);
         for _ in 0..1_000 {
             let choice = if rng.chance(1, 50) {
                 let node = rng.below(u32::from(run.menu().nodes)) as u8;

@@ -2,45 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod common;
+
+use common::{Folder, json, text};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("misrule-program-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_misrule"));
-        command.args(line.split_whitespace()).current_dir(&self.0);
-        command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
-        command
-    }
-
-    fn run(&self, line: &str) -> Output {
-        self.command(line).output().unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
-}
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 #[test]
 fn the_harness_tells_the_canaries_apart() {
@@ -107,7 +75,7 @@ fn an_interrupt_finishes_and_saves() {
     out.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
     assert!(rest.contains("verdict=interrupted"), "{rest}");
-    let manifest = std::fs::read(folder.0.join(Path::new("r/manifest.json"))).unwrap();
+    let manifest = std::fs::read(folder.path().join(Path::new("r/manifest.json"))).unwrap();
     let manifest: Value = serde_json::from_slice(&manifest).unwrap();
     assert!(manifest["verdict"] == "interrupted" && manifest["end"].is_string(), "{manifest}");
 }

@@ -92,7 +92,7 @@ impl<'a> Campaign<'a> {
             conformance: self.conformance,
             // Recoveries are besides the steps that are measured.
             recovery: RecoveryWhen::Never,
-            minimise: Budget { stop_after_steps: 0, stop_after_executions: 0 },
+            minimise: Budget::NONE,
             ..Options::default()
         };
         let asked = Asked { target: self.target, setup: &self.setup, options: &options, corpus: &[] };

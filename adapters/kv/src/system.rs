@@ -27,6 +27,10 @@ pub(crate) const PUT: u8 = 0;
 const GET: u8 = 1;
 const CAS: u8 = 2;
 
+/// Ticks of the timers election and heartbeat where the contract has a clock: as many of each as in a recovery, ten a
+/// round, so that a message of some ticks arrives in one.
+const TIMER_TICKS: [u32; 2] = [50, 30];
+
 /// What clients do.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
@@ -47,6 +51,7 @@ impl Kv {
             nodes,
             kinds: Message::KINDS.to_vec(),
             timers: vec!["election", "heartbeat"],
+            timer_ticks: TIMER_TICKS.to_vec(),
             locals: vec!["flush", "snapshot"],
             operations: vec![
                 operation("put", KeyedValues::Fresh, 4),

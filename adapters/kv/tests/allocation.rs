@@ -9,7 +9,7 @@ fn drive(run: &mut dyn Run, executions: u64, report: &mut Report) {
     for seed in 0..executions {
         let (mut drawer, mut rng) = (Drawer::new(FaultProfile::None), Rng::new(seed));
         run.reset(seed, Watch { keys: true, ..Watch::default() }, report);
-        drawer.reset(run.menu());
+        drawer.reset(run.menu(), &mut rng);
         for _ in 0..1_000 {
             let Some(choice) = drawer.pick(run.menu(), &mut rng) else { break };
             run.step(choice, report);

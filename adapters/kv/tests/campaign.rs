@@ -94,7 +94,7 @@ fn a_disk_that_lies_is_found_out() {
 /// Recoveries make progress, whatever happened before.
 #[test]
 fn every_recovery_makes_progress() {
-    for disk in ["posix-min", "fsyncgate"] {
+    for disk in ["posix-min", "fsyncgate", "posix-min,clock=drift-10,delay=5"] {
         let options = Options { recovery: RecoveryWhen::Always, ..options("random", 50_000) };
         let outcome = run(&setup(&[], disk, &[]), &options);
         assert_eq!(outcome.findings.first().map(|finding| &finding.failure), None, "{disk}");

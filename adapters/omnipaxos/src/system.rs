@@ -22,6 +22,8 @@ const BUFFER_SIZE: usize = 64;
 
 /// The timer that drives elections, resending and flushing.
 const TICK: u8 = 0;
+/// Ticks of simulated time in one of the crate's: a heartbeat and its answer fit into it where a message takes up to 4.
+const TICK_TICKS: u32 = 10;
 
 pub(crate) const APPEND: u8 = 0;
 pub(crate) const RECONNECTED: u8 = 1;
@@ -64,6 +66,7 @@ impl Omnipaxos {
                 nodes,
                 kinds: KINDS.to_vec(),
                 timers: vec!["tick"],
+                timer_ticks: vec![TICK_TICKS],
                 operations,
                 ..Vocabulary::default()
             },

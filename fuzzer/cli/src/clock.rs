@@ -24,6 +24,18 @@ pub(crate) fn nanoseconds() -> u64 {
     START.get_or_init(Stopwatch::start).elapsed().as_nanos() as u64
 }
 
+/// Seconds of processor time of this thread, as Linux counts them; none elsewhere.
+pub(crate) fn busy_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split(' ').next()?.parse::<f64>().ok().map(|nanoseconds| nanoseconds / 1e9)
+}
+
+/// Lets other processes run.
+#[expect(clippy::disallowed_methods, reason = "between two looks at child processes")]
+pub(crate) fn pause(time: Duration) {
+    std::thread::sleep(time);
+}
+
 /// Time since 1970, for names of folders and for drawing a seed.
 #[expect(clippy::disallowed_methods, reason = "the driver owns the clock")]
 pub(crate) fn since_1970() -> Duration {

@@ -1,6 +1,7 @@
 //! Exit codes, and the errors that end a command.
 
 use misrule_engine::EngineError;
+use misrule_world::text::ParseError;
 use std::fmt;
 use std::io;
 
@@ -8,7 +9,8 @@ use std::io;
 pub const OK: u8 = 0;
 /// At least one finding: an oracle failed, a model's property does not hold, or a history is not allowed.
 pub const FOUND: u8 = 1;
-/// Unknown: `--strict` was not satisfied, a model or history was too large to decide, or a recovery refutes nothing.
+/// Unknown: `--strict` was not satisfied, a model or history was too large to decide, a recovery refutes nothing, or
+/// campaigns of an experiment were lost.
 pub const UNKNOWN: u8 = 2;
 /// A replay diverged: the target is not deterministic, or another version behaves otherwise.
 pub const DIVERGED: u8 = 3;
@@ -26,8 +28,8 @@ pub(crate) const HELP: &str = "\
 Exit codes:
     0  finished, nothing found
     1  at least one finding
-    2  unknown: --strict was not satisfied, a model or history was too large to decide, or a core
-       of nodes made no progress to which none is promised
+    2  unknown: --strict was not satisfied, a model or history was too large to decide, a core of
+       nodes made no progress to which none is promised, or campaigns of an experiment were lost
     3  a replay diverged: nondeterminism, or another version behaves otherwise
    64  bad command line
    65  bad input file, with position
@@ -54,6 +56,13 @@ impl Error {
             Self::Input(_) => INPUT,
             Self::Write(_) | Self::Internal(_) => INTERNAL,
         }
+    }
+
+    /// What is wrong with the text of a file, behind its place.
+    pub(crate) fn parse(file: &str, error: &ParseError) -> Self {
+        let text = error.to_string();
+        let text = text.split_once(": ").map_or(text.as_str(), |(_, text)| text);
+        Self::Input(format!("{file}:{}:{}: {text}", error.line, error.column))
     }
 
     /// `unknown THING`, with the nearest known name and the list.

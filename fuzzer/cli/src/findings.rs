@@ -22,7 +22,7 @@ pub(crate) struct Saved {
     /// As reports show it.
     pub(crate) report: report::Finding,
     /// Its `finding.json`, without the count.
-    json: Value,
+    pub(crate) json: Value,
 }
 
 /// What findings of a campaign share.
@@ -220,7 +220,7 @@ fn safe(property: &str) -> String {
 }
 
 /// A path as a shell takes it.
-fn quoted(path: &str) -> String {
+pub(crate) fn quoted(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@".contains(c);
     if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }

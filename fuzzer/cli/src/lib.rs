@@ -102,6 +102,7 @@ mod build;
 mod clock;
 mod commands;
 pub mod exit;
+mod experiment;
 mod findings;
 mod folder;
 mod interrupt;

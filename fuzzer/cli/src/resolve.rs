@@ -1,8 +1,11 @@
 //! Turns what was asked for into what a target is opened with.
 
 use crate::exit::Error;
+use crate::session::Session;
 use misrule_engine::{RecoveryWhen, STRATEGIES};
+use misrule_world::text::{parse_faults, parse_profiles, utf8};
 use misrule_world::{Contract, FaultProfile, LinkOrder, Setting, Settings, Target};
+use std::path::Path;
 
 /// The target's settings with `given` over the defaults.
 pub(crate) fn settings(target: &Target, given: &[(String, String)]) -> Result<Settings, Error> {
@@ -35,10 +38,44 @@ pub(crate) fn contract(target: &Target, given: Option<&str>) -> Result<Contract,
     target.contract.overridden(given.unwrap_or("")).map_err(|error| Error::Usage(error.to_string()))
 }
 
-/// The fault profile of that name.
-pub(crate) fn faults(name: &str) -> Result<FaultProfile, Error> {
-    FaultProfile::named(name)
-        .ok_or_else(|| Error::unknown("fault profile", name, FaultProfile::ALL.iter().map(|(_, name)| *name)))
+/// The fault profile of that name, of these weights, or in that file: `swarm`, `drop=0,crash=80`, `FILE`,
+/// `FILE:NAME`.
+pub(crate) fn faults(session: &Session<'_>, text: &str) -> Result<FaultProfile, Error> {
+    if let Some(profile) = FaultProfile::named(text) {
+        return Ok(profile);
+    }
+    let (file, name) = match text.rsplit_once(':') {
+        Some((file, name)) if !session.at(Path::new(text)).exists() => (file, Some(name)),
+        _ => (text, None),
+    };
+    if let Ok(bytes) = std::fs::read(session.at(Path::new(file))) {
+        return from_file(file, name, &bytes);
+    }
+    if text.contains('=') {
+        return parse_faults(text).map_err(|error| Error::Usage(format!("--faults {text}: {error}")));
+    }
+    if text.contains(['/', '.', ':']) {
+        return Err(Error::Input(format!("{file}: a file of fault profiles that cannot be read")));
+    }
+    let known = FaultProfile::ALL.iter().map(|(_, name)| *name);
+    Err(Error::unknown("fault profile", text, known.chain(["FILE", "FILE:NAME"])))
+}
+
+/// The profile of that name in a file, or the only one.
+fn from_file(file: &str, name: Option<&str>, bytes: &[u8]) -> Result<FaultProfile, Error> {
+    let profiles = utf8(bytes).and_then(parse_profiles).map_err(|error| Error::parse(file, &error))?;
+    let known = || profiles.iter().map(|(name, _)| name.as_str());
+    match (name, &profiles[..]) {
+        (None, [(_, only)]) => Ok(*only),
+        (None, _) => {
+            let names: Vec<&str> = known().collect();
+            Err(Error::Usage(format!("which profile of {file}? There are: {}", names.join(", "))))
+        }
+        (Some(name), _) => {
+            let found = profiles.iter().find(|(known, _)| known == name);
+            found.map(|(_, profile)| *profile).ok_or_else(|| Error::unknown("fault profile", name, known()))
+        }
+    }
 }
 
 /// When executions end in a recovery; the command line takes no other words.

@@ -27,11 +27,7 @@ pub(crate) fn load<'a>(
 ) -> Result<Loaded<'a>, Error> {
     let shown = path.display().to_string();
     let bytes = std::fs::read(session.at(path)).map_err(|error| Error::Input(format!("{shown}: {error}")))?;
-    let bad = |error: &ParseError| {
-        let text = error.to_string();
-        let text = text.split_once(": ").map_or(text.as_str(), |(_, text)| text);
-        Error::Input(format!("{shown}:{}:{}: {text}", error.line, error.column))
-    };
+    let bad = |error: &ParseError| Error::parse(&shown, error);
     let text = text::utf8(&bytes).map_err(|error| bad(&error))?;
     let (header, body) = text::parse_header(text).map_err(|error| bad(&error))?;
     let lines = body.header_lines().clone();

@@ -47,6 +47,8 @@ pub struct Options {
     pub stop_after_time: Option<Duration>,
     /// Stop after so many findings that are not known; 0 for never.
     pub stop_after_findings: usize,
+    /// Only these findings end the campaign, named by property or fingerprint; all do where none is named.
+    pub until: Vec<String>,
     /// Longest execution, in steps.
     pub steps_max: u32,
     /// When model and implementation are compared.
@@ -67,6 +69,7 @@ impl Default for Options {
             stop_after_steps: None,
             stop_after_time: None,
             stop_after_findings: 1,
+            until: Vec::new(),
             steps_max: 30_000,
             conformance: Conformance::Sampled,
             recovery: RecoveryWhen::Sampled,
@@ -125,6 +128,8 @@ pub trait Observer {
     fn elapsed(&mut self) -> Duration;
     /// Called after each execution; returns true to stop the campaign.
     fn progress(&mut self, progress: &Progress) -> bool;
+    /// An execution failed as none before: its finding follows once it is minimised.
+    fn failed(&mut self) {}
     /// A finding, minimised and classified; duplicates are not shown.
     fn found(&mut self, finding: &Finding);
 }
@@ -184,8 +189,16 @@ pub fn campaign(campaign: &Campaign<'_>, observer: &mut dyn Observer) -> Result<
         .ok_or_else(|| EngineError::Guidance(options.guidance.clone()))?;
     let fuzz = Loop::new(campaign.target.open(setup)?, guidance, settings, lenses)?;
     let spare = campaign.target.open(setup)?;
-    let mut state =
-        Running { campaign, observer, fuzz, spare, settings, outcome: Outcome::default(), last_new: 0 };
+    let mut state = Running {
+        campaign,
+        observer,
+        fuzz,
+        spare,
+        settings,
+        outcome: Outcome::default(),
+        last_new: 0,
+        counted: 0,
+    };
     state.replay_corpus()?;
     state.fuzz()?;
     state.finish()
@@ -201,6 +214,8 @@ struct Running<'a> {
     outcome: Outcome,
     /// The last execution that met a new cell.
     last_new: u64,
+    /// Findings that count for the end of the campaign.
+    counted: usize,
 }
 
 impl Running<'_> {
@@ -274,11 +289,10 @@ impl Running<'_> {
 
     fn spent(&mut self) -> bool {
         let (options, summary) = (self.campaign.options, &self.outcome.summary);
-        let new = self.outcome.findings.iter().filter(|finding| !finding.known).count();
         let reached = |limit: Option<u64>, value| limit.is_some_and(|limit| value >= limit);
         reached(options.stop_after_executions, summary.executions)
             || reached(options.stop_after_steps, summary.steps)
-            || (options.stop_after_findings > 0 && new >= options.stop_after_findings)
+            || (options.stop_after_findings > 0 && self.counted >= options.stop_after_findings)
             || options.stop_after_time.is_some_and(|limit| self.observer.elapsed() >= limit)
     }
 
@@ -302,6 +316,7 @@ impl Running<'_> {
             known.count += 1;
             return;
         }
+        self.observer.failed();
         let (seed, budget) = (self.settings.draw_seed, self.campaign.options.minimise);
         let finding = Finding::examine(&mut *self.spare, seed, failure, choices, budget);
         self.record(finding);
@@ -315,6 +330,7 @@ impl Running<'_> {
         finding.known = self.campaign.corpus.iter().any(
             |entry| matches!(&entry.expect, Expectation::Fail { fingerprint, .. } if *fingerprint == shown),
         );
+        self.counted += usize::from(!finding.known && finding.is_one_of(&self.campaign.options.until));
         summary.corpus_digest = mix(summary.corpus_digest ^ finding.fingerprint.0);
         self.observer.found(&finding);
         self.outcome.findings.push(finding);

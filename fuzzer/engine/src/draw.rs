@@ -1,99 +1,51 @@
 //! Draws choices from a world's menu by weight: the generator behind tails and every random strategy.
 
-use crate::draw_clients::{self, peer};
+use crate::draw_clients;
 use crate::draw_disk;
-use misrule_world::{Choice, ChoiceKind, FaultProfile, LinkOrder, Menu, NodeId, Rng, Slot, nth_bit};
-
-/// Weights of the kinds of choices, by fault profile. A kind that is not enabled has no weight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Weights {
-    deliver: u32,
-    timer: u32,
-    request: u32,
-    local: u32,
-    draw: u32,
-    drop: u32,
-    duplicate: u32,
-    crash: u32,
-    restart: u32,
-    isolate: u32,
-    cut: u32,
-    heal: u32,
-    disk: u32,
-    retry: u32,
-    abandon: u32,
-}
-
-/// Parts in 10,000. About 70 % message choices, 20 % timers, 5 % requests, as in the trials of
-/// `notes/frontier.md`; a stopped node restarts and a cut link heals after some dozen steps,
-/// and some session that waits asks again or gives up.
-const BASE: Weights = Weights {
-    deliver: 7000,
-    timer: 2000,
-    request: 500,
-    local: 800,
-    draw: 50,
-    drop: 200,
-    duplicate: 100,
-    crash: 20,
-    restart: 300,
-    isolate: 20,
-    cut: 20,
-    heal: 150,
-    disk: 100,
-    retry: 150,
-    abandon: 30,
+use crate::draw_links::{self, Pending};
+use misrule_world::{
+    Choice, ChoiceKind, FaultKind, FaultProfile, FaultWeights, Menu, NodeId, Rng, Slot, nth_bit,
 };
 
-impl Weights {
-    fn of(profile: FaultProfile) -> Self {
-        let (part, whole) = match profile {
-            FaultProfile::None => (0, 1),
-            FaultProfile::Light => (1, 10),
-            FaultProfile::Default => (1, 1),
-            FaultProfile::Heavy => (4, 1),
-        };
-        let scaled = |weight: u32| weight * part / whole;
-        Self {
-            drop: scaled(BASE.drop),
-            duplicate: scaled(BASE.duplicate),
-            crash: scaled(BASE.crash),
-            isolate: scaled(BASE.isolate),
-            cut: scaled(BASE.cut),
-            disk: scaled(BASE.disk),
-            ..BASE
-        }
-    }
-
-    fn of_kind(&self, kind: ChoiceKind) -> u32 {
-        match kind {
-            ChoiceKind::Deliver => self.deliver,
-            ChoiceKind::Drop => self.drop,
-            ChoiceKind::Duplicate => self.duplicate,
-            ChoiceKind::Timer => self.timer,
-            ChoiceKind::Local => self.local,
-            ChoiceKind::Request => self.request,
-            ChoiceKind::Crash => self.crash,
-            ChoiceKind::Restart => self.restart,
-            ChoiceKind::Cut => self.isolate + self.cut,
-            ChoiceKind::Heal => self.heal,
-            ChoiceKind::Draw => self.draw,
-            ChoiceKind::Disk => self.disk,
-            ChoiceKind::Retry => self.retry,
-            ChoiceKind::Abandon => self.abandon,
-            // Never drawn: it ends an execution.
-            ChoiceKind::Recover => 0,
-        }
+/// The weight of a kind of choice, in parts of 10,000 or so. What happens anyway: about 70 % message choices, 20 %
+/// timers, 5 % requests, as in the trials of `notes/frontier.md`; and some session that waits asks again or gives up.
+fn weight(kind: ChoiceKind, faults: &FaultWeights) -> u32 {
+    match kind {
+        ChoiceKind::Deliver => 7000,
+        ChoiceKind::Timer => 2000,
+        ChoiceKind::Request => 500,
+        ChoiceKind::Local => 800,
+        ChoiceKind::Draw => 50,
+        ChoiceKind::Retry => 150,
+        ChoiceKind::Abandon => 30,
+        ChoiceKind::Drop => faults.of(FaultKind::Drop),
+        ChoiceKind::Duplicate => faults.of(FaultKind::Duplicate),
+        ChoiceKind::Crash => faults.of(FaultKind::Crash),
+        ChoiceKind::Restart => faults.of(FaultKind::Restart),
+        ChoiceKind::Cut => faults.of(FaultKind::Isolate) + faults.of(FaultKind::Cut),
+        ChoiceKind::Heal => faults.of(FaultKind::Heal),
+        ChoiceKind::Disk => faults.of(FaultKind::Disk),
+        ChoiceKind::Clog => faults.of(FaultKind::Swizzle) + faults.of(FaultKind::Clog),
+        ChoiceKind::Unclog => faults.of(FaultKind::Unclog),
+        // Never drawn: it ends an execution.
+        ChoiceKind::Recover => 0,
     }
 }
 
+/// A message on a slow link is drawn so many times less often.
+const SLOWER: u32 = 16;
+
 /// Draws enabled choices. An isolation is drawn as a whole and expands to plain cuts, one a step, so that the
-/// minimiser can take it apart.
+/// minimiser can take it apart; a swizzle expands to plain clogs, with other choices between them.
 #[derive(Clone, Debug)]
 pub struct Drawer {
-    weights: Weights,
+    profile: FaultProfile,
+    /// The weights of this execution.
+    faults: FaultWeights,
     operations: u32,
-    pending: Vec<Choice>,
+    pending: Pending,
+    /// For each link whether it is slow in this execution; empty where none is.
+    slow: Vec<bool>,
     /// The kinds that the contract and the target's names leave possible: bit set.
     possible: u32,
     /// Which kinds had something to offer when the table was made: bit set.
@@ -105,13 +57,26 @@ pub struct Drawer {
 impl Drawer {
     /// A drawer for a fault profile.
     pub fn new(profile: FaultProfile) -> Self {
-        let (pending, table) = (Vec::new(), Vec::new());
-        Self { weights: Weights::of(profile), operations: 0, pending, possible: 0, offered: 0, table }
+        Self {
+            profile,
+            faults: FaultWeights::default(),
+            operations: 0,
+            pending: Pending::default(),
+            slow: Vec::new(),
+            possible: 0,
+            offered: 0,
+            table: Vec::new(),
+        }
     }
 
-    /// Forgets what is left of a macro choice. Call it before each execution.
-    pub fn reset(&mut self, menu: &Menu) {
+    /// Forgets what is left of a macro choice, and draws what is to hold for an execution. Call it before each one.
+    pub fn reset(&mut self, menu: &Menu, rng: &mut Rng) {
         self.pending.clear();
+        let faults = self.profile.weights(rng);
+        if faults != self.faults {
+            (self.faults, self.offered) = (faults, 0);
+        }
+        draw_links::slow_links(&self.faults, menu, rng, &mut self.slow);
         self.operations = menu.operations.iter().map(|(weight, _)| u32::from(*weight)).sum();
         let when = |possible: bool, kind: ChoiceKind| if possible { bit(kind) } else { 0 };
         let always = [
@@ -121,6 +86,7 @@ impl Drawer {
             ChoiceKind::Crash,
             ChoiceKind::Restart,
             ChoiceKind::Heal,
+            ChoiceKind::Unclog,
             ChoiceKind::Disk,
             ChoiceKind::Retry,
             ChoiceKind::Abandon,
@@ -130,15 +96,14 @@ impl Drawer {
             | when(!menu.draws.is_empty(), ChoiceKind::Draw)
             | when(menu.contract.loss, ChoiceKind::Drop)
             | when(menu.contract.duplication, ChoiceKind::Duplicate)
-            | when(menu.nodes > 1, ChoiceKind::Cut);
+            | when(menu.nodes > 1, ChoiceKind::Cut)
+            | when(menu.nodes > 1, ChoiceKind::Clog);
     }
 
     /// An enabled choice, or `None` when nothing at all can happen.
     pub fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
-        while let Some(choice) = self.pending.pop() {
-            if still_applies(menu, choice) {
-                return Some(choice);
-            }
+        if let Some(choice) = self.pending.next(menu) {
+            return Some(choice);
         }
         let offered = self.offered(menu);
         if offered != self.offered {
@@ -148,14 +113,15 @@ impl Drawer {
         // A kind may turn out to have nothing to offer, such as a cut where every link is cut already.
         for _ in 0..DRAWS {
             let found = match self.drawn(rng.below(total)) {
-                ChoiceKind::Deliver => message(menu, rng).map(Choice::Deliver),
+                ChoiceKind::Deliver if self.slow.is_empty() => message(menu, rng).map(Choice::Deliver),
                 kind => self.choice(kind, menu, rng),
             };
             if found.is_some() {
                 return found;
             }
         }
-        None
+        // Perhaps all that waits is on slow links.
+        message(menu, rng).map(Choice::Deliver)
     }
 
     /// Which kinds have something to offer now: bit set.
@@ -173,6 +139,7 @@ impl Drawer {
         unless(menu.sessions_waiting != 0, bit(ChoiceKind::Retry) | bit(ChoiceKind::Abandon));
         unless(menu.up != all(menu), bit(ChoiceKind::Restart));
         unless(menu.cuts > 0, bit(ChoiceKind::Heal));
+        unless(menu.clogs > 0, bit(ChoiceKind::Unclog));
         unless(menu.files != 0 && draw_disk::has_outcomes(menu), bit(ChoiceKind::Disk));
         offered
     }
@@ -183,7 +150,7 @@ impl Drawer {
         self.table.clear();
         let mut sum = 0;
         for kind in KINDS {
-            let weight = self.weights.of_kind(kind);
+            let weight = weight(kind, &self.faults);
             if offered & bit(kind) != 0 && weight > 0 {
                 sum += weight;
                 self.table.push((sum, kind));
@@ -200,7 +167,7 @@ impl Drawer {
     #[inline(never)]
     fn choice(&mut self, kind: ChoiceKind, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
         match kind {
-            ChoiceKind::Deliver => message(menu, rng).map(Choice::Deliver),
+            ChoiceKind::Deliver => self.deliver(menu, rng),
             ChoiceKind::Drop => message(menu, rng).map(Choice::Drop),
             ChoiceKind::Duplicate => message(menu, rng).map(Choice::Duplicate),
             ChoiceKind::Timer => {
@@ -215,8 +182,10 @@ impl Drawer {
             ChoiceKind::Crash => {
                 let node = menu.nth_up(rng.below(menu.up.count_ones()))?;
                 let crash = draw_disk::crash(node, menu, rng, &mut self.pending);
-                if let Choice::CrashAt { node, .. } = crash {
-                    self.pending.extend(local_of(node, menu, rng));
+                if let Choice::CrashAt { node, .. } = crash
+                    && let Some(local) = local_of(node, menu, rng)
+                {
+                    self.pending.push(local);
                 }
                 Some(crash)
             }
@@ -225,8 +194,10 @@ impl Drawer {
                 let node = nth_bit(down, rng.below(down.count_ones()))?;
                 Some(draw_disk::restart(node, menu, rng, &mut self.pending))
             }
-            ChoiceKind::Cut => self.cut(menu, rng),
-            ChoiceKind::Heal => self.heal(menu, rng),
+            ChoiceKind::Cut => draw_links::cut(&self.faults, menu, rng, &mut self.pending),
+            ChoiceKind::Heal => draw_links::heal(menu, rng, &mut self.pending),
+            ChoiceKind::Clog => draw_links::clog(&self.faults, menu, rng, &mut self.pending),
+            ChoiceKind::Unclog => draw_links::unclog(menu, rng, &mut self.pending),
             ChoiceKind::Draw => {
                 let name = rng.below(menu.draws.len() as u32) as u8;
                 let node = rng.below(u32::from(menu.nodes)) as NodeId;
@@ -240,38 +211,11 @@ impl Drawer {
         }
     }
 
-    /// Cuts one direction of one link, or all links of one node.
-    fn cut(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
-        let node = rng.below(u32::from(menu.nodes)) as NodeId;
-        if rng.below(self.weights.isolate + self.weights.cut) < self.weights.cut {
-            let (from, to) = (node, peer(menu, node, rng));
-            let choice = Choice::Cut { from, to };
-            return if still_applies(menu, choice) {
-                Some(choice)
-            } else {
-                message(menu, rng).map(Choice::Deliver)
-            };
-        }
-        for other in (0..menu.nodes).filter(|other| *other != node) {
-            self.pending.push(Choice::Cut { from: node, to: other });
-            self.pending.push(Choice::Cut { from: other, to: node });
-        }
-        self.pending.retain(|choice| still_applies(menu, *choice));
-        self.pending.pop()
-    }
-
-    /// Heals one cut, or all of them.
-    fn heal(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
-        let link =
-            |at: usize| ((at / usize::from(menu.nodes)) as NodeId, (at % usize::from(menu.nodes)) as NodeId);
-        let cuts = menu.cut.iter().enumerate().filter(|(_, cut)| **cut);
-        if rng.chance(1, 2) {
-            let (at, _) = cuts.into_iter().nth(rng.below(menu.cuts) as usize)?;
-            let (from, to) = link(at);
-            return Some(Choice::Heal { from, to });
-        }
-        self.pending.extend(cuts.map(|(at, _)| Choice::Heal { from: link(at).0, to: link(at).1 }));
-        self.pending.pop()
+    /// A waiting message; seldom one on a slow link.
+    fn deliver(&self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
+        let slot = message(menu, rng)?;
+        let slow = !self.slow.is_empty() && self.slow[menu.link(slot.from, slot.to)];
+        if slow && !rng.chance(1, SLOWER) { None } else { Some(Choice::Deliver(slot)) }
     }
 }
 
@@ -279,7 +223,7 @@ impl Drawer {
 const DRAWS: u32 = 64;
 
 /// Kinds in the order of the table: the commonest come first.
-const KINDS: [ChoiceKind; 14] = [
+const KINDS: [ChoiceKind; 16] = [
     ChoiceKind::Deliver,
     ChoiceKind::Timer,
     ChoiceKind::Request,
@@ -294,6 +238,8 @@ const KINDS: [ChoiceKind; 14] = [
     ChoiceKind::Disk,
     ChoiceKind::Retry,
     ChoiceKind::Abandon,
+    ChoiceKind::Clog,
+    ChoiceKind::Unclog,
 ];
 
 fn bit(kind: ChoiceKind) -> u32 {
@@ -303,17 +249,6 @@ fn bit(kind: ChoiceKind) -> u32 {
 /// The bit set of all nodes.
 fn all(menu: &Menu) -> u64 {
     u64::MAX >> (64 - u32::from(menu.nodes))
-}
-
-fn still_applies(menu: &Menu, choice: Choice) -> bool {
-    match choice {
-        Choice::Cut { from, to } => !menu.cut[menu.link(from, to)],
-        Choice::Heal { from, to } => menu.cut[menu.link(from, to)],
-        Choice::Crash { node, .. } => menu.is_up(node),
-        Choice::Restart { node } => !menu.is_up(node),
-        Choice::Local { node, step } => menu.locals[usize::from(node)] & (1 << step) != 0,
-        _ => true,
-    }
 }
 
 /// Every other time, a local step of a node that has a crash point now: in local steps nodes write the most.
@@ -326,7 +261,7 @@ fn local_of(node: NodeId, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
     Some(Choice::Local { node, step })
 }
 
-/// A waiting message, uniformly; on links that keep order, the first of its link.
+/// A waiting message: a link by how many wait there, then one that the contract lets be the next, uniformly.
 fn message(menu: &Menu, rng: &mut Rng) -> Option<Slot> {
     if menu.waiting == 0 {
         return None;
@@ -337,7 +272,8 @@ fn message(menu: &Menu, rng: &mut Rng) -> Option<Slot> {
         for to in 0..menu.nodes {
             let count = u32::from(*links.next()?);
             if at < count {
-                let position = if menu.contract.order == LinkOrder::Reorder { at as u16 + 1 } else { 1 };
+                let reach = u32::from(menu.contract.reach());
+                let position = if at < reach { at } else { at % reach } as u16 + 1;
                 return Some(Slot { from, to, at: position, kind: Slot::ANY_KIND });
             }
             at -= count;

@@ -2,6 +2,7 @@
 //!
 //! Targets without files have logs, of which a crash keeps a prefix; there nothing else is drawn.
 
+use crate::draw_links::Pending;
 use misrule_world::{Choice, DiskOutcome, Keep, Menu, NodeId, Rng, nth_bit};
 
 /// Units that are named where it is not known yet how many there will be: so many for a target that writes records,
@@ -9,7 +10,7 @@ use misrule_world::{Choice, DiskOutcome, Keep, Menu, NodeId, Rng, nth_bit};
 const UNITS_GUESSED: u32 = 8;
 
 /// A crash of the node: now, or at a point of its next call; now and then of all nodes.
-pub(crate) fn crash(node: NodeId, menu: &Menu, rng: &mut Rng, pending: &mut Vec<Choice>) -> Choice {
+pub(crate) fn crash(node: NodeId, menu: &Menu, rng: &mut Rng, pending: &mut Pending) -> Choice {
     let unsynced = |node: NodeId| u32::from(menu.unsynced[usize::from(node)]);
     if !has_files(node, menu) {
         return Choice::Crash { node, keep: Keep::prefix(rng.below(unsynced(node) + 1) as u16) };
@@ -28,7 +29,7 @@ pub(crate) fn crash(node: NodeId, menu: &Menu, rng: &mut Rng, pending: &mut Vec<
 
 /// A start of the node, often after one that crashes on the way: a repair keeps things too, and nothing else leads
 /// into the middle of it.
-pub(crate) fn restart(node: NodeId, menu: &Menu, rng: &mut Rng, pending: &mut Vec<Choice>) -> Choice {
+pub(crate) fn restart(node: NodeId, menu: &Menu, rng: &mut Rng, pending: &mut Pending) -> Choice {
     if has_files(node, menu) && rng.chance(3, 8) {
         pending.push(Choice::Restart { node });
         return crash_point(node, menu, rng);

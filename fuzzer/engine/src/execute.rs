@@ -197,7 +197,7 @@ impl Chooser for TailChooser {
     fn next(&mut self, run: &dyn Run, _news: bool) -> Option<Choice> {
         self.left = self.left.checked_sub(1)?;
         if !std::mem::replace(&mut self.started, true) {
-            self.drawer.reset(run.menu());
+            self.drawer.reset(run.menu(), &mut self.rng);
         }
         self.drawer.pick(run.menu(), &mut self.rng)
     }

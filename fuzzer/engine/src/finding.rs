@@ -43,6 +43,12 @@ pub const WATCHES: [Watch; 3] = {
 };
 
 impl Finding {
+    /// Whether its property or its fingerprint is among `names`; true where there are none.
+    pub fn is_one_of(&self, names: &[String]) -> bool {
+        let fingerprint = self.fingerprint.to_string();
+        names.is_empty() || names.iter().any(|name| *name == self.failure.property || *name == fingerprint)
+    }
+
     /// Minimises and classifies a failing execution.
     ///
     /// When the failure does not show on a second world, the finding is kept as found, of class `adapter`:

@@ -12,6 +12,7 @@ mod crash_states;
 mod draw;
 mod draw_clients;
 mod draw_disk;
+mod draw_links;
 mod execute;
 mod finding;
 mod fingerprint;

@@ -69,8 +69,8 @@ fn deliver_later(choices: &mut Vec<Choice>, _material: &Material<'_>, rng: &mut 
     true
 }
 
-/// Inserts a crash with its restart, a cut with its heal, or a retry or the end of a session's patience; or turns a
-/// delivery into a loss or a duplication where the contract has them.
+/// Inserts a crash with its restart, a cut or a clog with what undoes it, or a retry or the end of a session's patience;
+/// or turns a delivery into a loss or a duplication where the contract has them.
 fn insert_fault(choices: &mut Vec<Choice>, material: &Material<'_>, rng: &mut Rng) -> bool {
     let at = rng.below(choices.len() as u32 + 1) as usize;
     let node = rng.below(u32::from(material.nodes)) as NodeId;
@@ -78,8 +78,14 @@ fn insert_fault(choices: &mut Vec<Choice>, material: &Material<'_>, rng: &mut Rn
     let later = (at + 1 + rng.below(REACH) as usize).min(choices.len() + 1);
     match rng.below(if material.sessions > 0 { 5 } else { 4 }) {
         0 if node != other => {
-            choices.insert(at, Choice::Cut { from: node, to: other });
-            choices.insert(later, Choice::Heal { from: node, to: other });
+            let (from, to) = (node, other);
+            let (fault, undo) = if rng.chance(1, 2) {
+                (Choice::Cut { from, to }, Choice::Heal { from, to })
+            } else {
+                (Choice::Clog { from, to }, Choice::Unclog { from, to })
+            };
+            choices.insert(at, fault);
+            choices.insert(later, undo);
             true
         }
         1 if material.contract.loss => replace_delivery(choices, at, Choice::Drop),

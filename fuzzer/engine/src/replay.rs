@@ -11,8 +11,8 @@ use misrule_world::{Choice, Failure, NodeId, Report, Run, Schedule, TraceHash, T
 pub struct Step {
     /// The choice as executed; `None` for the start.
     pub choice: Option<Choice>,
-    /// Links onto which it put messages, in order: sender and receiver.
-    pub pushed: Vec<(NodeId, NodeId)>,
+    /// Links onto which it put messages, in order: sender, receiver, and the position there, counted from 1.
+    pub pushed: Vec<(NodeId, NodeId, u16)>,
     /// What it did.
     pub told: TraceStep,
     /// Whether it is a step of a recovery: computed, no line of the schedule. The step that begins one is not.

@@ -52,15 +52,16 @@ fn causes(trace: &Trace) -> Vec<Vec<usize>> {
             {
                 causes.extend(sessions.insert(session, at));
             }
-            if let Choice::Heal { from, to } = choice {
+            if let Choice::Heal { from, to } | Choice::Unclog { from, to } = choice {
                 causes.extend(last.get(&from).into_iter().chain(last.get(&to)));
             }
         }
         if let Some(node) = step.told.node {
             causes.extend(last.insert(node, at));
         }
-        for (from, to) in &step.pushed {
-            links.entry((*from, *to)).or_default().push(at);
+        for (from, to, position) in &step.pushed {
+            let waiting = links.entry((*from, *to)).or_default();
+            waiting.insert(usize::from(*position).saturating_sub(1).min(waiting.len()), at);
         }
         all.push(causes);
     }

@@ -31,7 +31,7 @@ fn random_schedule(run: &mut dyn Run, seed: u64) -> Vec<Choice> {
     let mut drawer = Drawer::new(FaultProfile::Default);
     let mut report = Report::default();
     run.reset(1, Watch::default(), &mut report);
-    drawer.reset(run.menu());
+    drawer.reset(run.menu(), &mut rng);
     let mut choices = Vec::new();
     while choices.len() < 150 {
         let choice = drawer.pick(run.menu(), &mut rng).expect("something can happen");

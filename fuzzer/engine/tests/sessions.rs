@@ -148,7 +148,7 @@ fn walk(run: &mut dyn Run, seed: u64, steps: usize) -> Vec<Choice> {
     let (mut rng, mut report) = (Rng::new(seed), Report::default());
     let mut drawer = Drawer::new(FaultProfile::None);
     run.reset(1, Watch::default(), &mut report);
-    drawer.reset(run.menu());
+    drawer.reset(run.menu(), &mut rng);
     let mut choices = Vec::with_capacity(steps);
     while choices.len() < steps {
         let choice = drawer.pick(run.menu(), &mut rng).expect("something can happen");

@@ -319,7 +319,7 @@ mod tests {
     fn messages_are_arrows_crosses_and_stubs() {
         let taken = |position, fate| Some(Taken { from: 0, to: 1, position, fate });
         let steps = vec![
-            Step { pushed: vec![(0, 1), (0, 1), (0, 1)], choice: "start".into(), ..Step::default() },
+            Step { pushed: vec![(0, 1, 1), (0, 1, 2), (0, 1, 3)], choice: "start".into(), ..Step::default() },
             Step { number: 1, node: Some(1), taken: taken(1, Fate::Delivered), ..Step::default() },
             Step { number: 2, taken: taken(1, Fate::Dropped), ..Step::default() },
         ];

@@ -44,8 +44,9 @@ pub fn arrows(steps: &[Step]) -> Vec<Arrow> {
                 (arrow.taken, arrow.fate) = (Some(at), taken.fate);
             }
         }
-        for (from, to) in &step.pushed {
-            links.entry((*from, *to)).or_default().push(arrows.len());
+        for (from, to, position) in &step.pushed {
+            let waiting = links.entry((*from, *to)).or_default();
+            waiting.insert(usize::from(*position).saturating_sub(1).min(waiting.len()), arrows.len());
             arrows.push(Arrow { from: *from, to: *to, sent: at, taken: None, fate: Fate::Waiting });
         }
     }
@@ -61,8 +62,8 @@ mod tests {
     fn messages_are_followed_by_position() {
         let taken = |position, fate| Some(Taken { from: 0, to: 1, position, fate });
         let steps = [
-            Step { pushed: vec![(0, 1), (0, 1), (0, 1)], ..Step::default() },
-            Step { taken: taken(2, Fate::Delivered), pushed: vec![(1, 0)], ..Step::default() },
+            Step { pushed: vec![(0, 1, 1), (0, 1, 2), (0, 1, 3)], ..Step::default() },
+            Step { taken: taken(2, Fate::Delivered), pushed: vec![(1, 0, 1)], ..Step::default() },
             Step { taken: taken(2, Fate::Dropped), ..Step::default() },
             Step { taken: taken(9, Fate::Delivered), ..Step::default() },
         ];

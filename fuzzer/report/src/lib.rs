@@ -1,7 +1,8 @@
 //! Reports of findings and traces: values in, one string out. No files, no clock, no terminal, and nothing
 //! known of worlds or engines: the caller copies what is to be shown into the plain values here.
 //!
-//! [`terminal`] writes for terminals, [`html_page`] one page that stands alone.
+//! [`terminal`] writes for terminals, [`html_page`] one page that stands alone; [`experiment`] has the page of an
+//! experiment.
 //!
 //! ```
 //! use misrule_report::{Field, Finding, Step, Style, terminal};
@@ -20,6 +21,7 @@
 //! assert!(text.contains(" >  1  n2  deliver 1->2 #1 Count  n2.count 4 -> 5  <- violates"));
 //! ```
 
+pub mod experiment;
 mod html;
 mod lanes;
 pub mod terminal;

@@ -64,8 +64,8 @@ pub struct Step {
     pub model: Vec<Field>,
     /// Lines that the target logged.
     pub log: Vec<String>,
-    /// Links onto which it put messages, in order: sender and receiver.
-    pub pushed: Vec<(u8, u8)>,
+    /// Links onto which it put messages, in order: sender, receiver, and the position there, counted from 1.
+    pub pushed: Vec<(u8, u8, u16)>,
     /// The message that the choice was about.
     pub taken: Option<Taken>,
     /// Whether it is a step of a recovery: computed, no line of the schedule.

@@ -32,7 +32,7 @@ pub enum Choice {
     Deliver(Slot),
     /// Lose a waiting message.
     Drop(Slot),
-    /// Put a second copy of a waiting message at the end of its link.
+    /// Put a second copy of a waiting message at the end of its link, or as far behind it as the contract says.
     Duplicate(Slot),
     /// Fire a timer that is set.
     Timer {
@@ -135,6 +135,20 @@ pub enum Choice {
         /// Bit set of the nodes that come back; bit 0 is the first node.
         core: u32,
     },
+    /// Clog one direction of a link: what waits and what is sent meanwhile stays on it, and nothing is delivered.
+    Clog {
+        /// Sender.
+        from: NodeId,
+        /// Receiver.
+        to: NodeId,
+    },
+    /// Undo a clog.
+    Unclog {
+        /// Sender.
+        from: NodeId,
+        /// Receiver.
+        to: NodeId,
+    },
 }
 
 const _: () = assert!(size_of::<Choice>() == 8, "a choice stays small");
@@ -173,11 +187,15 @@ pub enum ChoiceKind {
     Abandon,
     /// [`Choice::Recover`]
     Recover,
+    /// [`Choice::Clog`]
+    Clog,
+    /// [`Choice::Unclog`]
+    Unclog,
 }
 
 impl ChoiceKind {
     /// How many kinds there are.
-    pub const COUNT: usize = 15;
+    pub const COUNT: usize = 17;
 
     /// All kinds, in the order of their numbers, with the words of the schedule text.
     pub const ALL: [(Self, &'static str); Self::COUNT] = [
@@ -196,6 +214,8 @@ impl ChoiceKind {
         (Self::Retry, "retry"),
         (Self::Abandon, "abandon"),
         (Self::Recover, "recover"),
+        (Self::Clog, "clog"),
+        (Self::Unclog, "unclog"),
     ];
 
     /// The word of the schedule text.
@@ -207,7 +227,15 @@ impl ChoiceKind {
     pub fn is_fault(self) -> bool {
         matches!(
             self,
-            Self::Drop | Self::Duplicate | Self::Crash | Self::Restart | Self::Cut | Self::Heal | Self::Disk
+            Self::Drop
+                | Self::Duplicate
+                | Self::Crash
+                | Self::Restart
+                | Self::Cut
+                | Self::Heal
+                | Self::Disk
+                | Self::Clog
+                | Self::Unclog
         )
     }
 }
@@ -231,6 +259,8 @@ impl Choice {
             Self::Retry { .. } => ChoiceKind::Retry,
             Self::Abandon { .. } => ChoiceKind::Abandon,
             Self::Recover { .. } => ChoiceKind::Recover,
+            Self::Clog { .. } => ChoiceKind::Clog,
+            Self::Unclog { .. } => ChoiceKind::Unclog,
         }
     }
 

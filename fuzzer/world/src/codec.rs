@@ -181,8 +181,9 @@ mod tests {
     use super::{CodecError, HEADER_BYTES, VERSION, decode, encode};
     use crate::choice::{Choice, Slot};
     use crate::keep::Keep;
+    use crate::profile::FaultProfile;
     use crate::rng::Rng;
-    use crate::schedule::{Expectation, FaultProfile, Header, Schedule, Tail};
+    use crate::schedule::{Expectation, Header, Schedule, Tail};
 
     const MAGIC: [u8; 4] = *b"MSCH";
     const LIMIT: usize = 1 << 20;

@@ -7,6 +7,7 @@
 mod budget;
 mod choice;
 mod clients;
+mod clock;
 pub mod codec;
 mod contract;
 mod disk;
@@ -19,6 +20,7 @@ pub mod log;
 mod menu;
 mod panics;
 pub mod probe;
+mod profile;
 mod recovery;
 mod report;
 mod rng;
@@ -35,6 +37,7 @@ mod world;
 
 pub use choice::{Choice, ChoiceKind, Slot};
 pub use clients::{Answer, Call, CallCounts, ClientEvent, NO_SESSION, SESSIONS_MAX};
+pub use clock::ClockContract;
 pub use contract::{Contract, ContractError, LinkOrder};
 pub use disk::{
     CrashState, CrashStates, DISK_BYTES_MAX, DiskError, DiskFile, DiskHandle, DiskOperation, DiskOutcome,
@@ -46,11 +49,12 @@ pub use keep::{Keep, KeepError, KeepShape};
 pub use links::Links;
 pub use menu::{Menu, nth_bit};
 pub use misrule_models::{Fields, Key, NodeId};
+pub use profile::{FaultKind, FaultProfile, FaultWeights};
 pub use recovery::{CORE_NODES_MAX, Core, Recovering, Recovers, Recovery, Standing, whole_core};
 pub use report::{Change, Effect, Failure, Report, TraceStep, Watch};
 pub use rng::{Rng, mix};
 pub use run::{About, FaultCount, Run};
-pub use schedule::{Comment, CommentPlace, Expectation, FaultProfile, Header, Schedule, ScheduleFile, Tail};
+pub use schedule::{Comment, CommentPlace, Expectation, Header, Schedule, ScheduleFile, Tail};
 pub use settings::{Setting, SettingError, SettingKind, Settings};
 pub use storage::{
     Collateral, Completion, DiskPreset, Grid, Media, Namespace, PAGE, SECTOR, StorageContract, Survive,

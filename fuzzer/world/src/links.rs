@@ -64,17 +64,37 @@ impl<M: Clone> Links<M> {
         self.all[self.index(from, to)].iter().map(|(message, kind)| (message, *kind))
     }
 
-    /// Puts a message at the end of the link; false where so many wait already, and the message is lost.
+    /// Puts a message at the end of the link and returns its position, counted from 1; none where so many wait
+    /// already, and the message is lost.
     #[inline]
-    pub(crate) fn push(&mut self, from: NodeId, to: NodeId, (message, kind): (M, u8), capacity: u16) -> bool {
+    pub(crate) fn push(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        (message, kind): (M, u8),
+        capacity: u16,
+    ) -> Option<u16> {
         let index = self.index(from, to);
         let link = &mut self.all[index];
         if link.len() >= usize::from(capacity) {
-            return false;
+            return None;
         }
         link.push_back((message, kind));
+        let at = link.len() as u16;
         self.change(to, kind);
-        true
+        Some(at)
+    }
+
+    /// Puts a copy of the message at the slot so many places behind it, or at the end of a shorter link, and returns
+    /// the copy's position.
+    pub(crate) fn duplicate(&mut self, slot: Slot, within: u16) -> Option<u16> {
+        let index = self.index(slot.from, slot.to);
+        let link = &mut self.all[index];
+        let (message, kind) = link.get(usize::from(slot.at).checked_sub(1)?)?.clone();
+        let before = link.len().min(usize::from(slot.at) - 1 + usize::from(within));
+        link.insert(before, (message, kind));
+        self.change(slot.to, kind);
+        Some(before as u16 + 1)
     }
 
     /// The message at the slot with its kind; positions count from 1.

@@ -22,9 +22,14 @@ pub struct Menu {
     pub cut: Vec<bool>,
     /// How many links are cut.
     pub cuts: u32,
-    /// For each node, bit set of timers that are set.
+    /// For each link, whether it is clogged; it may be cut too.
+    pub clogged: Vec<bool>,
+    /// How many links are clogged.
+    pub clogs: u32,
+    /// For each node, bit set of timers that may fire now: those that are set, and where the contract has a clock, those
+    /// whose turn it is.
     pub timers: Vec<u32>,
-    /// Sum of set timers of all nodes.
+    /// How many timers may fire now, all nodes together.
     pub timers_set: u32,
     /// For each node, bit set of enabled local steps.
     pub locals: Vec<u32>,
@@ -65,6 +70,8 @@ impl Menu {
             waiting: 0,
             cut: vec![false; nodes * nodes],
             cuts: 0,
+            clogged: vec![false; nodes * nodes],
+            clogs: 0,
             timers: vec![0; nodes],
             timers_set: 0,
             locals: vec![0; nodes],
@@ -88,6 +95,8 @@ impl Menu {
         self.waiting = 0;
         self.cut.fill(false);
         self.cuts = 0;
+        self.clogged.fill(false);
+        self.clogs = 0;
         self.timers.fill(0);
         self.timers_set = 0;
         self.locals.fill(0);
@@ -152,7 +161,7 @@ impl Menu {
         self.fresh = self.fresh.max(value.saturating_add(1));
     }
 
-    /// The position of a link in `deliverable` and `cut`.
+    /// The position of a link in `deliverable`, `cut` and `clogged`.
     pub fn link(&self, from: NodeId, to: NodeId) -> usize {
         usize::from(from) * usize::from(self.nodes) + usize::from(to)
     }

@@ -13,8 +13,8 @@ pub struct Report {
     pub effect: Effect,
     /// The keys that the lenses made of the state after the step.
     pub keys: Vec<Key>,
-    /// Links onto which the step put messages, in order: sender and receiver.
-    pub pushed: Vec<(NodeId, NodeId)>,
+    /// Links onto which the step put messages, in order: sender, receiver, and the position there, counted from 1.
+    pub pushed: Vec<(NodeId, NodeId, u16)>,
     /// The first oracle that failed.
     pub failure: Option<Failure>,
     /// The `always` property that the model's own state breaks, whatever other oracle failed first.

@@ -1,6 +1,7 @@
 //! Schedules: the fuzz input, and the header that makes a file of one replayable.
 
 use crate::choice::Choice;
+use crate::profile::FaultProfile;
 use serde::{Deserialize, Serialize};
 
 /// A list of choices, perhaps ending in a tail.
@@ -21,36 +22,6 @@ pub struct Tail {
     pub steps: u32,
     /// Which weights.
     pub faults: FaultProfile,
-}
-
-/// Which faults are drawn, and how often; one table of weights for each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum FaultProfile {
-    /// No faults: messages, timers, local steps and requests only.
-    None,
-    /// A tenth of the faults of the default.
-    Light,
-    /// Sensible for most targets.
-    #[default]
-    Default,
-    /// Four times the faults of the default.
-    Heavy,
-}
-
-impl FaultProfile {
-    /// All profiles with their names.
-    pub const ALL: [(Self, &'static str); 4] =
-        [(Self::None, "none"), (Self::Light, "light"), (Self::Default, "default"), (Self::Heavy, "heavy")];
-
-    /// The profile of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, known)| *known == name).map(|(profile, _)| *profile)
-    }
-
-    /// The profile's name.
-    pub fn name(self) -> &'static str {
-        Self::ALL[self as usize].1
-    }
 }
 
 /// What stands above the choices in a file. Each text is one word: it holds no white space.

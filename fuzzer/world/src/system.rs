@@ -82,6 +82,10 @@ pub struct Context<M> {
     pub(crate) answers: Vec<(Call, Answer)>,
     /// Timers set since somebody looked, whether they were set before or not.
     pub(crate) armed: u32,
+    /// Ticks of timers by vocabulary, where the contract has a clock.
+    pub(crate) ticks: Option<Vec<u32>>,
+    /// Timers that the call has set, with their ticks; only where the contract has a clock.
+    pub(crate) timed: Vec<(u8, u32)>,
     pub(crate) draws: Draws,
     /// Whether a choice stops the node in the middle of this call.
     pub(crate) has_crash_point: bool,
@@ -148,10 +152,24 @@ impl<M> Context<M> {
     pub const NOBODY: NodeId = NodeId::MAX;
 
     /// Sets a timer; it stays set until it fires, is cancelled, or the node stops. To set one that is set already
-    /// changes nothing, unless a [recovery policy](crate::Recovery::restarting) says that its time begins anew.
+    /// changes nothing, unless a [recovery policy](crate::Recovery::restarting) says that its time begins anew, or the
+    /// contract has a clock: there it takes the ticks of [`Vocabulary::timer_ticks`] from now on.
     pub fn set_timer(&mut self, timer: u8) {
         self.timers |= 1 << timer;
         self.armed |= 1 << timer;
+        if let Some(ticks) = &self.ticks {
+            self.timed.push((timer, ticks.get(usize::from(timer)).copied().unwrap_or(1)));
+        }
+    }
+
+    /// Sets a timer that takes so many ticks, from now on if it is set already. Without a clock in the contract it is
+    /// like [`Context::set_timer`].
+    pub fn set_timer_after(&mut self, timer: u8, ticks: u32) {
+        self.timers |= 1 << timer;
+        self.armed |= 1 << timer;
+        if self.ticks.is_some() {
+            self.timed.push((timer, ticks));
+        }
     }
 
     /// Cancels a timer.

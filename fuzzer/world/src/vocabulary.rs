@@ -12,6 +12,9 @@ pub struct Vocabulary {
     pub kinds: Vec<&'static str>,
     /// Timers, at most 32.
     pub timers: Vec<&'static str>,
+    /// How many ticks each timer takes where a system sets it without saying so; 1 where there is no entry. Only
+    /// contracts with a clock look at it.
+    pub timer_ticks: Vec<u32>,
     /// Local steps (apply lag, snapshot, flush completion), at most 32.
     pub locals: Vec<&'static str>,
     /// Operations of clients: the workload.

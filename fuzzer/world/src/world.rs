@@ -2,14 +2,17 @@
 
 mod check;
 mod clients;
+mod clogs;
 mod disks;
 mod failures;
 mod finish;
 mod messages;
 mod recover;
+mod time;
 
 use crate::choice::{Choice, ChoiceKind};
 use crate::clients::{Clients, SESSIONS_MAX};
+use crate::clock::Clock;
 use crate::contract::Contract;
 use crate::disk::{self, CrashStates, Disk};
 use crate::judge::Judge;
@@ -41,6 +44,8 @@ pub struct World<S: System, J> {
     cx: Context<S::Message>,
     clients: Clients,
     menu: Menu,
+    /// Simulated time, where the contract has a clock.
+    clock: Option<Box<Clock>>,
     watch: Watch,
     input: Option<Input<S::Message>>,
     sends: Vec<(NodeId, S::Message)>,
@@ -50,6 +55,8 @@ pub struct World<S: System, J> {
     faults: [FaultCount; ChoiceKind::COUNT],
     /// For each cut link, whether the cut has blocked or lost a message.
     cut_counted: Vec<bool>,
+    /// For each clogged link, whether the clog has held a message.
+    clog_counted: Vec<bool>,
     overflow: u64,
     recorder: Recorder,
     /// The recovery that ends the execution.
@@ -90,11 +97,14 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 locals: 0,
                 answers: Vec::new(),
                 armed: 0,
+                ticks: contract.clock.drift.map(|_| vocabulary.timer_ticks.clone()),
+                timed: Vec::new(),
                 draws,
                 has_crash_point: false,
             },
             clients: Clients::new(&vocabulary),
             menu: Menu::new(&vocabulary, contract),
+            clock: Clock::new(vocabulary.nodes, contract.clock),
             watch: Watch::default(),
             input: None,
             sends: Vec::new(),
@@ -102,6 +112,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             died: false,
             faults: [FaultCount::default(); ChoiceKind::COUNT],
             cut_counted: vec![false; nodes * nodes],
+            clog_counted: vec![false; nodes * nodes],
             overflow: 0,
             recorder: Recorder::default(),
             recovery: None,
@@ -117,7 +128,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
     fn begin_call(&mut self, node: NodeId, start: bool) {
         let at = usize::from(node);
         self.cx.me = node;
-        self.cx.timers = self.menu.timers[at];
+        self.cx.timers = self.timers_of(node);
         self.cx.locals = self.menu.locals[at];
         self.begin_disk(node, start);
     }
@@ -180,6 +191,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         {
             report.failure = Some(failure(*unwound, node));
         }
+        self.take_timers(node);
         self.menu.set_timers(node, self.cx.timers, self.cx.locals);
         self.touched |= 1 << node;
         if !self.cx.draws.made.is_empty() {
@@ -225,6 +237,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
             Choice::Deliver(slot) => self.deliver(slot, report)?,
             Choice::Timer { node, timer } => {
                 self.check(choice).map_err(Effect::Skipped)?;
+                if self.clock.is_some() {
+                    self.fire(node, timer);
+                }
                 (node, Input::Timer(timer))
             }
             Choice::Local { node, step } => {
@@ -263,6 +278,14 @@ impl<S: System, J: Judge<S>> World<S, J> {
             }
             Choice::Heal { from, to } => {
                 self.cut(from, to, false);
+                Ok(None)
+            }
+            Choice::Clog { from, to } => {
+                self.clog(from, to, true);
+                Ok(None)
+            }
+            Choice::Unclog { from, to } => {
+                self.clog(from, to, false);
                 Ok(None)
             }
             Choice::Draw { node, name, value } => {
@@ -326,6 +349,10 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
         self.begin_step(report);
         self.links.clear();
         self.menu.clear();
+        if let Some(clock) = &mut self.clock {
+            clock.clear();
+            self.cx.timed.clear();
+        }
         self.cx.outbox.clear();
         self.cx.answers.clear();
         self.clients.clear();
@@ -350,6 +377,7 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
             report.failure = before.or(report.failure.take());
             self.set_up(node, self.nodes[usize::from(node)].is_some());
         }
+        self.offer_timers();
         self.touched = u64::MAX >> (64 - u32::from(self.vocabulary.nodes));
         self.finish(None, true, report);
     }
@@ -364,13 +392,21 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
         match self.act(choice, report) {
             Ok(node) => {
                 report.effect = Effect::Applied;
+                if self.clock.is_some() {
+                    self.offer_timers();
+                }
                 let kind = choice.kind();
                 let count = &mut self.faults[kind as usize];
                 count.drawn += 1;
                 let later = matches!(choice, Choice::CrashAt { .. })
                     || matches!(
                         kind,
-                        ChoiceKind::Cut | ChoiceKind::Heal | ChoiceKind::Draw | ChoiceKind::Disk
+                        ChoiceKind::Cut
+                            | ChoiceKind::Heal
+                            | ChoiceKind::Draw
+                            | ChoiceKind::Disk
+                            | ChoiceKind::Clog
+                            | ChoiceKind::Unclog
                     );
                 count.applied += u64::from(!later);
                 self.finish(node, false, report);

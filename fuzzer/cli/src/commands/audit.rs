@@ -12,6 +12,7 @@ use crate::session::Session;
 use clap::Args;
 use misrule_engine::{Audit, AuditOptions, Budget, Finding, audit};
 use misrule_report::terminal::{self, grouped};
+use misrule_statistics::wilson;
 use misrule_world::{Contract, DiskPreset, Run, Setup, Target, mix};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -51,8 +52,9 @@ pub(super) struct Arguments {
     /// What links promise, and words put over each disk preset (`block=page`)
     #[arg(long, value_name = "WORDS")]
     contract: Option<String>,
-    /// How many faults are drawn
-    #[arg(long, value_name = "PROFILE", default_value = "heavy", value_parser = ["none", "light", "default", "heavy"])]
+    /// Which faults are drawn: none, light, default, heavy, swarm, what differs from the default (drop=0,crash=80), or a
+    /// file of profiles; the name of one of several comes behind a colon
+    #[arg(long, value_name = "PROFILE", default_value = "heavy")]
     faults: String,
     /// A setting of the target; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = numbers::setting)]
@@ -83,7 +85,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
         seed: mix(arguments.seed),
         executions: arguments.executions,
         steps: arguments.steps,
-        faults: resolve::faults(&arguments.faults)?,
+        faults: resolve::faults(session, &arguments.faults)?,
     };
     let audited = execute(session, arguments.quiet, &mut runs, options)?;
     let folder = match audited.rows.as_slice() {
@@ -194,14 +196,14 @@ impl Told<'_> {
         let mut rows = Vec::new();
         for (row, finding) in self.audit.rows.iter().zip(self.findings) {
             let appears = (0..self.setups.len()).map(|at| {
-                let (low, high) = wilson(row.executions[at], of);
+                let interval = wilson(row.executions[at], of);
                 json!({
                     "disk": self.setups[at].contract.disk.preset.word(),
                     "executions": row.executions[at],
                     "first": row.first[at],
                     "share": ratio(row.executions[at], of),
-                    "low": low,
-                    "high": high,
+                    "low": interval.low,
+                    "high": interval.high,
                 })
             });
             rows.push(json!({ "finding": finding, "appears": appears.collect::<Vec<_>>() }));
@@ -213,7 +215,7 @@ impl Told<'_> {
             "seed": seed,
             "settings": settings,
             "contracts": contracts,
-            "fault_profile": options.faults.name(),
+            "fault_profile": options.faults.to_string(),
             "steps_max": options.steps,
             "executions": of,
             "steps": self.audit.steps,
@@ -231,7 +233,7 @@ impl Told<'_> {
             writeln!(session.out, "\n{} {}: {}", row.fingerprint, text("property"), text("message"))?;
             writeln!(session.out, "  {:<22} {:>9} {:>8}  share of executions", "disk", "found in", "first")?;
             for (at, setup) in self.setups.iter().enumerate() {
-                let (low, high) = wilson(row.executions[at], of);
+                let interval = wilson(row.executions[at], of);
                 let first = row.first[at].map_or_else(|| "-".to_owned(), grouped);
                 writeln!(
                     session.out,
@@ -239,8 +241,8 @@ impl Told<'_> {
                     setup.contract.disk.preset.word(),
                     grouped(row.executions[at]),
                     100.0 * ratio(row.executions[at], of),
-                    100.0 * low,
-                    100.0 * high
+                    100.0 * interval.low,
+                    100.0 * interval.high
                 )?;
             }
             writeln!(session.out, "  {} replay {}", session.name, text("path"))?;
@@ -261,33 +263,4 @@ impl Told<'_> {
 #[expect(clippy::cast_precision_loss, reason = "a share for people")]
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-/// The 95 % interval of a share after Wilson, "Probable inference", JASA 1927.
-#[expect(clippy::cast_precision_loss, reason = "a share for people")]
-fn wilson(part: u64, whole: u64) -> (f64, f64) {
-    if whole == 0 {
-        return (0.0, 1.0);
-    }
-    let (z, n, share) = (1.959_964_f64, whole as f64, ratio(part, whole));
-    let (centre, scale) = (share + z * z / (2.0 * n), 1.0 + z * z / n);
-    let half = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
-    (((centre - half) / scale).max(0.0), ((centre + half) / scale).min(1.0))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wilson;
-
-    #[test]
-    fn intervals_are_wilsons() {
-        let near = |(low, high): (f64, f64), expected: (f64, f64)| {
-            assert!((low - expected.0).abs() < 5e-4 && (high - expected.1).abs() < 5e-4, "{low} {high}");
-        };
-        // Brown, Cai and DasGupta, "Interval estimation for a binomial proportion", 2001, by hand.
-        near(wilson(0, 10), (0.0, 0.2775));
-        near(wilson(5, 10), (0.2366, 0.7634));
-        near(wilson(10, 10), (0.7225, 1.0));
-        assert_eq!(wilson(0, 0), (0.0, 1.0));
-    }
 }

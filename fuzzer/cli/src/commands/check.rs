@@ -33,8 +33,9 @@ pub(super) struct Arguments {
     /// What links and disks promise; overrides what it names
     #[arg(long, value_name = "WORDS")]
     contract: Option<String>,
-    /// How many faults are drawn
-    #[arg(long, value_name = "PROFILE", default_value = "default", value_parser = ["none", "light", "default", "heavy"])]
+    /// Which faults are drawn: none, light, default, heavy, swarm, what differs from the default (drop=0,crash=80), or a
+    /// file of profiles; the name of one of several comes behind a colon
+    #[arg(long, value_name = "PROFILE", default_value = "default")]
     faults: String,
     /// A setting of the target; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = numbers::setting)]
@@ -57,7 +58,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     let target = session.target(&arguments.target)?;
     let settings = resolve::settings(target, &arguments.set)?;
     let contract = resolve::contract(target, arguments.contract.as_deref())?;
-    let faults = resolve::faults(&arguments.faults)?;
+    let faults = resolve::faults(session, &arguments.faults)?;
     let lenses = target.lenses.iter().map(|lens| (*lens).to_owned()).collect();
     let setup = Setup { settings, contract, lenses };
     let mut one = open(target, &setup)?;

@@ -4,12 +4,14 @@ mod audit;
 mod bench;
 mod check;
 mod crash_states;
+mod experiment;
 mod fuzz;
 mod history;
 mod list;
 mod minimize;
 mod model;
 mod replay;
+mod report;
 mod show;
 
 use crate::exit::Error;
@@ -39,6 +41,8 @@ enum Command {
     Audit(audit::Arguments),
     Model(model::Arguments),
     Bench(bench::Arguments),
+    Experiment(experiment::Arguments),
+    Report(report::Arguments),
     History(history::Arguments),
 }
 
@@ -56,6 +60,8 @@ impl Cli {
             Command::Audit(arguments) => audit::run(arguments, session),
             Command::Model(arguments) => model::run(arguments, session),
             Command::Bench(arguments) => bench::run(arguments, session),
+            Command::Experiment(arguments) => experiment::run(arguments, session),
+            Command::Report(arguments) => report::run(arguments, session),
             Command::History(arguments) => history::run(arguments, session),
         }
     }

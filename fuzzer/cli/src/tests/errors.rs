@@ -17,7 +17,8 @@ fn unknown_names_exit_with_64_and_a_suggestion() {
         ("fuzz toy --set bound=1000", "setting `bound` does not take `1000`; it takes 1..100"),
         ("fuzz toy --set bug=panic", "(did you mean `panics`?)"),
         ("fuzz toy --set bug", "is not KEY=VALUE"),
-        ("fuzz toy --faults heavvy", "invalid value 'heavvy'"),
+        ("fuzz toy --faults heavvy", "unknown fault profile `heavvy` (did you mean `heavy`?)"),
+        ("check toy --faults dorp=3", "column 1: expected a fault, found `dorp` (did you mean `drop`?)"),
         ("fuzz toy --conformance never", "invalid value 'never'"),
         ("fuzz toy --steps 1.5M", "is not a count"),
         ("fuzz toy --time soon", "is not a time"),
@@ -92,6 +93,43 @@ fn bad_schedules_exit_with_65_and_a_position() {
     sandbox.write("x.schedule", GOOD);
     assert_eq!(sandbox.run("replay x.schedule").code, 0);
     assert_eq!(sandbox.run("show x.schedule --why 99").code, 64);
+}
+
+#[test]
+fn profiles_come_from_files_and_are_told() {
+    let sandbox = Sandbox::new();
+    sandbox.write("one.profile", "# calm\ndrop = 0\nduplicate = 400\n");
+    sandbox.write("two.profile", "[a]\ncrash = 0\n[b]\ncut = 7\n");
+    let run = |faults: &str| {
+        let out = format!("out-{}", faults.replace(':', "-"));
+        sandbox.run(&format!(
+            "fuzz toy --set safe=on --seed 1 --executions 3 --quiet --out {out} --faults {faults}"
+        ))
+    };
+    for (faults, shown) in [
+        ("one.profile", "faults      drop=0,duplicate=400 (one.profile)\n"),
+        ("two.profile:b", "faults      cut=7 (two.profile:b)\n"),
+        ("swarm", "faults      swarm\n"),
+        ("drop=0,swizzle=90", "faults      drop=0,swizzle=90\n"),
+    ] {
+        let ran = run(faults);
+        assert!(ran.code == 0 && ran.out.contains(shown), "{faults}: {ran:?}");
+        let manifest = sandbox.read(&format!("out-{}/manifest.json", faults.replace(':', "-")));
+        let profile = shown.split_whitespace().nth(1).unwrap();
+        assert!(manifest.contains(&format!("\"faults\": \"{profile}\"")), "{manifest}");
+    }
+    let ran = sandbox.run("fuzz toy --set safe=on --executions 3 --faults one.profile --json");
+    assert_eq!(ran.json()["fault_profile"], "drop=0,duplicate=400");
+    sandbox.write("bad.profile", "drop = 0\nduplicate 400\n");
+    for (faults, code, says) in [
+        ("bad.profile", 65, "bad.profile:2:1: expected a fault like `drop=40`, found `duplicate 400`"),
+        ("none.profile", 65, "none.profile: a file of fault profiles that cannot be read"),
+        ("two.profile", 64, "which profile of two.profile? There are: a, b"),
+        ("two.profile:aa", 64, "unknown fault profile `aa` (did you mean `a`?)"),
+    ] {
+        let ran = run(faults);
+        assert!(ran.code == code && ran.err.contains(says), "{faults}: {ran:?}");
+    }
 }
 
 #[test]

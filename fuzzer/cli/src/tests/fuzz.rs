@@ -150,3 +150,39 @@ fn runs_are_kept_apart_and_latest_points_to_the_last() {
     };
     assert_eq!(parts(sandbox.0.join(latest)), 0);
 }
+
+#[test]
+fn a_campaign_ends_with_the_finding_that_is_asked_for() {
+    let sandbox = Sandbox::new();
+    let wanted = sandbox.run("fuzz toy --seed 1 --out a --until count-bounded --json").json();
+    assert_eq!(wanted["findings"][0]["property"], "count-bounded");
+    let fingerprint = wanted["findings"][0]["fingerprint"].as_str().unwrap();
+    let line =
+        format!("fuzz toy --seed 1 --until other --until {fingerprint} --executions 500 --minimize no");
+    let ran = sandbox.run(&format!("{line} --out b --json"));
+    let object = ran.json();
+    assert_eq!(object["executions"], wanted["executions"], "the fingerprint ends it as well");
+    let finding = &object["findings"][0];
+    assert!(finding["seconds_found"].is_number() && finding.get("cpu_seconds_found").is_some(), "{finding}");
+    assert!(finding["seconds_found"].as_f64().unwrap() <= object["seconds"].as_f64().unwrap());
+    assert_eq!(finding["steps_minimized"], finding["steps_execution"], "nothing was minimised");
+    let ran = sandbox.run("fuzz toy --seed 1 --out c --until other --executions 50 --json");
+    assert_eq!((ran.code, &ran.json()["executions"]), (1, &50.into()), "another finding does not end it");
+    let text = sandbox.run("fuzz toy --seed 1 --out d --until other --executions 5").out;
+    assert!(text.contains("stop_after  5 executions, 1 new finding(s) of other, or Ctrl-C"), "{text}");
+}
+
+#[test]
+fn coverage_is_told_over_time() {
+    let ran = Sandbox::new().run("fuzz toy --seed 1 --set safe=on --executions 300 --out r --json");
+    let object = ran.json();
+    let samples = object["coverage"].as_array().unwrap();
+    assert!(samples.len() > 10 && samples.len() < 60, "{}", samples.len());
+    for pair in samples.windows(2) {
+        let at = |sample: &serde_json::Value, field: usize| sample[field].as_f64().unwrap();
+        for field in 0..4 {
+            assert!(at(&pair[0], field) <= at(&pair[1], field), "{pair:?}");
+        }
+    }
+    assert_eq!(samples[0][0], 1);
+}

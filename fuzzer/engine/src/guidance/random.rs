@@ -36,7 +36,7 @@ impl Guidance for Random {
 
     fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
         if std::mem::take(&mut self.fresh) {
-            self.drawer.reset(menu);
+            self.drawer.reset(menu, rng);
         }
         self.drawer.pick(menu, rng)
     }

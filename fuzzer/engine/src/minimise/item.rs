@@ -30,7 +30,8 @@ pub(super) struct Item {
 /// What to do about a message that cannot be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Substitute {
-    /// Where links keep order, deliver what stands in front of it first; skip a message that is not there.
+    /// Where links keep order, or bound how far they change it, deliver what stands in front of it first; skip a
+    /// message that is not there.
     InFront,
     /// Take the first waiting message of its kind; where links keep order, whatever is first.
     Similar,
@@ -170,10 +171,11 @@ impl ItemRun {
 
     fn note_pushed(&mut self, id: u32) {
         for at in 0..self.report.pushed.len() {
-            let (from, to) = self.report.pushed[at];
-            let before = self.report.pushed[..at].iter().filter(|link| **link == (from, to)).count();
+            let (from, to, position) = self.report.pushed[at];
+            let before = self.report.pushed[..at].iter().filter(|(f, t, _)| (*f, *t) == (from, to)).count();
             let link = self.link(from, to);
-            self.waiting[link].push((id, before as u16));
+            let place = usize::from(position).saturating_sub(1).min(self.waiting[link].len());
+            self.waiting[link].insert(place, (id, before as u16));
         }
     }
 
@@ -184,9 +186,8 @@ impl ItemRun {
         let waiting = &self.waiting[self.link(slot.from, slot.to)];
         let position = waiting.iter().position(|name| *name == source);
         let slot = match (position, menu.contract.order, substitute) {
-            (Some(at), LinkOrder::Reorder, _) => Slot { at: at as u16 + 1, ..slot },
-            (Some(0), LinkOrder::Fifo, _) => Slot { at: 1, ..slot },
-            (Some(_), LinkOrder::Fifo, _) | (None, LinkOrder::Fifo, Substitute::Similar) => {
+            (Some(at), ..) if at < usize::from(menu.contract.reach()) => Slot { at: at as u16 + 1, ..slot },
+            (Some(_), ..) | (None, LinkOrder::Fifo, Substitute::Similar) => {
                 Slot { at: 1, kind: Slot::ANY_KIND, ..slot }
             }
             (None, LinkOrder::Reorder, Substitute::Similar) => Slot { at: Slot::FIRST_OF_KIND, ..slot },
@@ -234,6 +235,8 @@ pub(super) fn cone(items: &[Item], also: Option<NodeId>) -> BTreeSet<usize> {
         | Choice::Abandon { .. }
         | Choice::Cut { .. }
         | Choice::Heal { .. }
+        | Choice::Clog { .. }
+        | Choice::Unclog { .. }
         | Choice::Drop(_)
         | Choice::Duplicate(_) => true,
         _ => false,
@@ -273,6 +276,8 @@ fn node(choice: Choice) -> Option<NodeId> {
         | Choice::Duplicate(_)
         | Choice::Cut { .. }
         | Choice::Heal { .. }
+        | Choice::Clog { .. }
+        | Choice::Unclog { .. }
         | Choice::Abandon { .. }
         | Choice::Recover { .. } => None,
     }

@@ -25,6 +25,11 @@ pub struct Budget {
     pub stop_after_executions: u64,
 }
 
+impl Budget {
+    /// Nothing is minimised: a finding stays as it was found.
+    pub const NONE: Self = Self { stop_after_steps: 0, stop_after_executions: 0 };
+}
+
 impl Default for Budget {
     /// 50 million steps or 500,000 executions: some seconds on most targets.
     fn default() -> Self {
@@ -282,7 +287,7 @@ impl Search<'_> {
             if self.items.execute(self.run, self.seed, self.watch, &prefix, Substitute::InFront).is_some() {
                 continue;
             }
-            drawer.reset(self.run.menu());
+            drawer.reset(self.run.menu(), &mut rng);
             let mut failure = self.items.walk(self.run, room, |menu| drawer.pick(menu, &mut rng));
             if let (None, Some(Item { choice: Choice::Recover { core }, .. })) = (&failure, self.best.last())
             {
@@ -374,7 +379,10 @@ fn group(choice: Choice) -> (ChoiceKind, NodeId, u8) {
             (kind, node, 0)
         }
         Choice::Disk { node, outcome, .. } => (kind, node, outcome as u8),
-        Choice::Cut { from, to } | Choice::Heal { from, to } => (kind, from, to),
+        Choice::Cut { from, to }
+        | Choice::Heal { from, to }
+        | Choice::Clog { from, to }
+        | Choice::Unclog { from, to } => (kind, from, to),
         Choice::Draw { node, name, .. } => (kind, node, name),
         Choice::Recover { .. } => (kind, 0, 0),
     }

@@ -233,6 +233,8 @@ mod tests {
             ChoiceKind::Restart => Choice::Restart { node },
             ChoiceKind::Cut => Choice::Cut { from: node, to: other },
             ChoiceKind::Heal => Choice::Heal { from: node, to: other },
+            ChoiceKind::Clog => Choice::Clog { from: node, to: other },
+            ChoiceKind::Unclog => Choice::Unclog { from: node, to: other },
             ChoiceKind::Draw => Choice::Draw { node, name: small, value: rng.below(4) },
             ChoiceKind::Disk => {
                 let outcome = DiskOutcome::ALL[rng.below(DiskOutcome::ALL.len() as u32) as usize].0;

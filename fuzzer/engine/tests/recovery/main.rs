@@ -244,9 +244,11 @@ fn targets_of_this_repository_recover() {
         (two_phase_commit(), &[("transactions", "4")], "fifo"),
         (omnipaxos(), &[("trim", "off")], "fifo"),
         (omnipaxos(), &[("trim", "off"), ("nodes", "5"), ("batch", "4")], "fifo+loss"),
+        (two_phase_commit(), &[], "clock=drift-0,delay=3"),
+        (omnipaxos(), &[("trim", "off")], "fifo,clock=drift-10,delay=3"),
     ] {
         let mut setup = setup(&target, settings, &[]);
-        setup.contract = target.contract.overridden(contract).unwrap_or(target.contract);
+        setup.contract = target.contract.overridden(contract).expect("known words");
         let options = Options {
             seed: 9,
             guidance: "random".to_owned(),

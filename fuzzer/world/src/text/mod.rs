@@ -8,6 +8,7 @@ mod error;
 mod header;
 mod parse;
 mod print;
+mod profile;
 mod scan;
 
 #[cfg(test)]
@@ -17,6 +18,7 @@ pub use error::{Found, ParseError, ParseErrorKind};
 pub use header::{Body, HeaderLines, parse_header};
 pub use parse::{parse, parse_body};
 pub use print::{choice_line, print};
+pub use profile::{parse_faults, parse_profiles};
 pub use scan::utf8;
 
 /// The format that this build reads and writes.

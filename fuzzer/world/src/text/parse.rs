@@ -2,13 +2,14 @@
 
 use super::error::ParseError;
 use super::header::{Body, parse_header};
+use super::profile;
 use super::scan::{Content, Word, Words};
 use crate::choice::{Choice, ChoiceKind, Slot};
 use crate::clients::NO_SESSION;
 use crate::disk::DiskOutcome;
 use crate::keep::Keep;
 use crate::recovery::CORE_NODES_MAX;
-use crate::schedule::{Comment, CommentPlace, FaultProfile, Header, ScheduleFile, Tail};
+use crate::schedule::{Comment, CommentPlace, Header, ScheduleFile, Tail};
 use crate::vocabulary::{Argument, Keyed, KeyedValues, Vocabulary};
 use misrule_models::NodeId;
 
@@ -103,11 +104,7 @@ fn choice_kind(word: Word<'_>) -> Result<ChoiceKind, ParseError> {
 fn tail(words: &mut Words<'_>) -> Result<Tail, ParseError> {
     let seed = value(words, "seed=")?.number(0, u64::MAX, "a seed")?;
     let steps = value(words, "steps=")?.number(0, u64::from(u32::MAX), "a number of steps")? as u32;
-    let word = value(words, "faults=")?;
-    let faults = FaultProfile::named(word.text).ok_or_else(|| {
-        let known = FaultProfile::ALL.iter().map(|(_, name)| *name);
-        word.error("a fault profile").near(word.text, known)
-    })?;
+    let faults = profile::faults(value(words, "faults=")?)?;
     Ok(Tail { seed, steps, faults })
 }
 
@@ -163,6 +160,14 @@ impl<'a> Reader<'_, 'a> {
             ChoiceKind::Heal => {
                 let (from, to) = self.link()?;
                 Choice::Heal { from, to }
+            }
+            ChoiceKind::Clog => {
+                let (from, to) = self.link()?;
+                Choice::Clog { from, to }
+            }
+            ChoiceKind::Unclog => {
+                let (from, to) = self.link()?;
+                Choice::Unclog { from, to }
             }
             ChoiceKind::Draw => self.draw()?,
             ChoiceKind::Disk => self.disk()?,

@@ -79,7 +79,7 @@ fn write_header(out: &mut String, header: &Header) {
 }
 
 fn tail_line(tail: Tail) -> String {
-    format!("tail seed={} steps={} faults={}", tail.seed, tail.steps, tail.faults.name())
+    format!("tail seed={} steps={} faults={}", tail.seed, tail.steps, tail.faults)
 }
 
 /// Comment lines of their own; several when the text holds line ends.
@@ -142,7 +142,10 @@ pub fn choice_line(vocabulary: &Vocabulary, choice: Choice) -> String {
         }
         Choice::Restart { node } => format!("{word} {}", number(node)),
         Choice::Recover { core } => format!("{word} {}", Core(core)),
-        Choice::Cut { from, to } | Choice::Heal { from, to } => format!("{word} {}", arrow(from, to)),
+        Choice::Cut { from, to }
+        | Choice::Heal { from, to }
+        | Choice::Clog { from, to }
+        | Choice::Unclog { from, to } => format!("{word} {}", arrow(from, to)),
         Choice::Draw { node, name: draw, value } => {
             let unknown = format!("?{draw}");
             let draw = vocabulary.draws.get(usize::from(draw)).map_or(unknown.as_str(), |draw| draw.name);

@@ -140,6 +140,12 @@ impl Word<'_> {
         Some((Self { text: before, ..self }, Self { text: after, start, ..self }))
     }
 
+    /// The same without white space around it.
+    pub(super) fn trimmed(self) -> Self {
+        let start = self.start + self.text.len() - self.text.trim_start().len();
+        Self { text: self.text.trim(), start, ..self }
+    }
+
     /// The part after `prefix`, if the word begins with it.
     pub(super) fn strip_prefix(self, prefix: &str) -> Option<Self> {
         let text = self.text.strip_prefix(prefix)?;

@@ -19,7 +19,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             Choice::Timer { node, timer } => {
                 up(node)?;
                 let set = timer < 32 && self.menu.timers[usize::from(node)] & (1 << timer) != 0;
-                if set { Ok(()) } else { Err("the timer is not set") }
+                if set { Ok(()) } else { Err(self.why_not_timer(node, timer)) }
             }
             Choice::Local { node, step } => {
                 up(node)?;
@@ -55,6 +55,15 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 match (matches!(choice, Choice::Cut { .. }), is_cut) {
                     (true, true) => Err("the link is cut already"),
                     (false, false) => Err("the link is not cut"),
+                    _ => Ok(()),
+                }
+            }
+            Choice::Clog { from, to } | Choice::Unclog { from, to } => {
+                node_exists(from).and(node_exists(to))?;
+                let is_clogged = self.menu.clogged[self.menu.link(from, to)];
+                match (matches!(choice, Choice::Clog { .. }), is_clogged) {
+                    (true, true) => Err("the link is clogged already"),
+                    (false, false) => Err("the link is not clogged"),
                     _ => Ok(()),
                 }
             }

@@ -99,6 +99,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
             }
         }
         self.menu.unsynced[at] = 0;
+        if let Some(clock) = &mut self.clock {
+            clock.stop(node);
+        }
         self.menu.set_timers(node, 0, 0);
         self.set_up(node, false);
         self.touched |= 1 << node;

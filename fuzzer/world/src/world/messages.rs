@@ -26,10 +26,15 @@ impl<S: System, J: Judge<S>> World<S, J> {
             let link = self.menu.link(from, to);
             if self.menu.cut[link] {
                 self.count_cut(link);
-            } else if self.links.push(from, to, (message, kind), self.menu.contract.capacity) {
-                report.pushed.push((from, to));
+            } else if let Some(at) = self.links.push(from, to, (message, kind), self.menu.contract.capacity) {
+                report.pushed.push((from, to, at));
                 self.touched |= 1 << to;
-                if self.menu.is_up(to) {
+                if let Some(clock) = &mut self.clock {
+                    clock.sent(link, at);
+                }
+                if self.menu.clogs > 0 && self.menu.clogged[link] {
+                    self.count_clog(link);
+                } else if self.menu.is_up(to) {
                     self.menu.add_deliverable(link);
                 }
             } else {
@@ -69,19 +74,31 @@ impl<S: System, J: Judge<S>> World<S, J> {
     ) -> Result<(NodeId, Input<S::Message>), Effect> {
         let slot = self.resolve(slot)?;
         report.choice = Choice::Deliver(slot);
-        if !self.menu.is_up(slot.to) {
-            return Err(Effect::Skipped("the receiver is down"));
-        }
         let link = self.menu.link(slot.from, slot.to);
-        if self.menu.cut[link] {
-            return Err(Effect::Skipped("the link is cut"));
+        // The message is there: only the receiver or the link can be in the way.
+        if self.menu.deliverable[link] == 0 {
+            return Err(Effect::Skipped(self.in_the_way(slot.to, link)));
         }
         let Some(message) = self.links.take(slot) else { return Err(Effect::Skipped("no such message")) };
+        if let Some(clock) = &mut self.clock {
+            clock.taken(link, slot.at);
+        }
         self.menu.set_deliverable(link, self.menu.deliverable[link] - 1);
         if self.watch.trace {
             self.tell_taken("got", slot, &message);
         }
         Ok((slot.to, Input::Message { from: slot.from, message }))
+    }
+
+    #[cold]
+    fn in_the_way(&self, to: NodeId, link: usize) -> &'static str {
+        if !self.menu.is_up(to) {
+            "the receiver is down"
+        } else if self.menu.cut[link] {
+            "the link is cut"
+        } else {
+            "the link is clogged"
+        }
     }
 
     #[cold]
@@ -93,6 +110,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
         let slot = self.resolve(slot)?;
         report.choice = Choice::Drop(slot);
         let message = self.links.take(slot).ok_or(Effect::Skipped("no such message"))?;
+        if let Some(clock) = &mut self.clock {
+            clock.taken(self.menu.link(slot.from, slot.to), slot.at);
+        }
         self.touched |= 1 << slot.to;
         self.refresh(slot.from, slot.to);
         if self.watch.trace {
@@ -104,12 +124,16 @@ impl<S: System, J: Judge<S>> World<S, J> {
     pub(super) fn duplicate(&mut self, slot: Slot, report: &mut Report) -> Result<Option<NodeId>, Effect> {
         let slot = self.resolve(slot)?;
         report.choice = Choice::Duplicate(slot);
-        let copy = self.links.get(slot).cloned().ok_or(Effect::Skipped("no such message"))?;
-        if !self.links.push(slot.from, slot.to, copy, self.menu.contract.capacity) {
+        if self.links.len(slot.from, slot.to) >= usize::from(self.menu.contract.capacity) {
             return Err(Effect::Skipped("the link is full"));
         }
+        let within = self.menu.contract.duplicate_within;
+        let at = self.links.duplicate(slot, within).ok_or(Effect::Skipped("no such message"))?;
         self.touched |= 1 << slot.to;
-        report.pushed.push((slot.from, slot.to));
+        report.pushed.push((slot.from, slot.to, at));
+        if let Some(clock) = &mut self.clock {
+            clock.sent(self.menu.link(slot.from, slot.to), at);
+        }
         self.refresh(slot.from, slot.to);
         Ok(None)
     }
@@ -126,8 +150,11 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 .first_of_kind(slot.from, slot.to, slot.kind)
                 .ok_or(Effect::Skipped("no such message"))?;
         }
-        if slot.at > 1 && self.menu.contract.order == LinkOrder::Fifo {
-            return Err(Effect::Skipped("the contract keeps the order of links"));
+        if slot.at > 1 && slot.at > self.menu.contract.reach() {
+            return Err(Effect::Skipped(match self.menu.contract.order {
+                LinkOrder::Fifo => "the contract keeps the order of links",
+                LinkOrder::Reorder => "the contract does not let a message overtake so many",
+            }));
         }
         let Some((_, found)) = self.links.get(slot) else { return Err(Effect::Skipped("no such message")) };
         if slot.kind != Slot::ANY_KIND && slot.kind != *found {
@@ -142,10 +169,10 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
     }
 
-    /// Updates the menu for a link whose queue, cut or receiver changed.
+    /// Updates the menu for a link whose queue, cut, clog or receiver changed.
     pub(super) fn refresh(&mut self, from: NodeId, to: NodeId) {
         let link = self.menu.link(from, to);
-        let open = self.menu.is_up(to) && !self.menu.cut[link];
+        let open = self.menu.is_up(to) && !self.menu.cut[link] && !self.menu.clogged[link];
         let count = if open { self.links.len(from, to) as u16 } else { 0 };
         self.menu.set_deliverable(link, count);
     }

@@ -23,7 +23,8 @@ pub(super) struct Ongoing {
 }
 
 impl<S: System, J: Judge<S>> World<S, J> {
-    /// Heals the links inside the core, cuts all others, and disarms what choices have decided about next calls.
+    /// Heals the links inside the core, cuts all others, undoes clogs, stops simulated time, and disarms what choices
+    /// have decided about next calls.
     pub(super) fn begin_recovery(&mut self, core: u32, report: &mut Report) {
         self.begin_step(report);
         let core = core & whole_core(self.vocabulary.nodes);
@@ -34,7 +35,14 @@ impl<S: System, J: Judge<S>> World<S, J> {
         let inside = |node| core & 1_u32.checked_shl(u32::from(node)).unwrap_or(0) != 0;
         for from in 0..self.vocabulary.nodes {
             for to in 0..self.vocabulary.nodes {
-                let is_cut = self.menu.cut[self.menu.link(from, to)];
+                let link = self.menu.link(from, to);
+                if self.menu.clogged[link] {
+                    self.clog(from, to, false);
+                    if self.watch.trace {
+                        self.recorder.effect(format!("unclogged {}->{}", from + 1, to + 1));
+                    }
+                }
+                let is_cut = self.menu.cut[link];
                 let open = inside(from) && inside(to);
                 if open == is_cut {
                     self.cut(from, to, !open);
@@ -48,6 +56,11 @@ impl<S: System, J: Judge<S>> World<S, J> {
         for disk in self.disks.iter_mut().flatten() {
             disk.faults().clear();
         }
+        // Rounds are the time of a recovery. Two orders of timers would block each other.
+        if let Some(clock) = &mut self.clock {
+            clock.stop_time();
+        }
+        self.offer_timers();
         self.finish(None, false, report);
     }
 

@@ -15,7 +15,7 @@ use crate::schedules::{self, Loaded};
 use crate::session::Session;
 use clap::Args;
 use misrule_engine::{Campaign, Entry, campaign};
-use misrule_world::mix;
+use misrule_world::{FaultProfile, mix};
 use monitor::Monitor;
 use plan::Plan;
 use std::path::{Path, PathBuf};
@@ -43,8 +43,9 @@ pub(super) struct Arguments {
     /// What links and disks promise; overrides what it names
     #[arg(long, value_name = "WORDS")]
     contract: Option<String>,
-    /// How many faults are drawn
-    #[arg(long, value_name = "PROFILE", default_value = "default", value_parser = ["none", "light", "default", "heavy"])]
+    /// Which faults are drawn: none, light, default, heavy, swarm, what differs from the default (drop=0,crash=80), or a
+    /// file of profiles; the name of one of several comes behind a colon
+    #[arg(long, value_name = "PROFILE", default_value = "default")]
     faults: String,
     /// A setting of the target; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = numbers::setting)]
@@ -67,6 +68,12 @@ pub(super) struct Arguments {
     /// Stop after so many findings that are not known; 0 for never
     #[arg(long, value_name = "N", default_value_t = 1)]
     stop_after: usize,
+    /// Only a finding of this property, or with this fingerprint, counts for --stop-after; may be given several times
+    #[arg(long, value_name = "NAME")]
+    until: Vec<String>,
+    /// Whether findings are minimised, or kept as they were found
+    #[arg(long, value_name = "WHETHER", default_value = "yes", value_parser = ["yes", "no"])]
+    minimize: String,
     /// When the model's state is compared with the implementation's
     #[arg(long, value_name = "WHEN", default_value = "sampled", value_parser = ["always", "sampled", "off"])]
     conformance: String,
@@ -115,17 +122,17 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     let work = Campaign { target: plan.target, setup: &plan.setup, options: &plan.options, corpus: &entries };
     let mut monitor = Monitor::new(session, &saver, arguments, Stopwatch::start());
     let outcome = campaign(&work, &mut monitor)?;
-    let (seconds, saved) = monitor.finish()?;
-    let (problems, verdict, code) = judge(&outcome, arguments.strict);
+    let watched = monitor.finish()?;
+    let (problems, verdict, code) = judge(&outcome, plan.options.faults, arguments.strict);
     for problem in &problems {
         session.warn(problem)?;
     }
     plan.write_manifest(&folder, Some(verdict))?;
-    let done = summary::Done { plan: &plan, folder: &folder, outcome: &outcome, seconds, verdict };
     let mut findings = Vec::new();
-    for (saved, finding) in saved.iter().zip(&outcome.findings) {
+    for (saved, finding) in watched.saved.iter().zip(&outcome.findings) {
         findings.push(saver.finish(saved, finding.count)?);
     }
+    let done = summary::Done { plan: &plan, folder: &folder, outcome: &outcome, watched: &watched, verdict };
     if arguments.json {
         write_json(session, &done.as_json(&findings, &problems))?;
     } else {
@@ -163,8 +170,12 @@ fn entry(loaded: &Loaded<'_>) -> Entry {
 }
 
 /// What a campaign failed to show, its verdict, and its exit code.
-fn judge(outcome: &misrule_engine::Outcome, strict: bool) -> (Vec<String>, &'static str, u8) {
-    let problems = summary::problems(&outcome.summary);
+fn judge(
+    outcome: &misrule_engine::Outcome,
+    faults: FaultProfile,
+    strict: bool,
+) -> (Vec<String>, &'static str, u8) {
+    let problems = summary::problems(&outcome.summary, faults);
     if outcome.interrupted {
         (problems, "interrupted", INTERRUPTED)
     } else if !outcome.findings.is_empty() {
@@ -178,9 +189,12 @@ fn judge(outcome: &misrule_engine::Outcome, strict: bool) -> (Vec<String>, &'sta
 
 #[cfg(test)]
 mod tests {
-    use super::judge;
     use misrule_engine::Outcome;
-    use misrule_world::ChoiceKind;
+    use misrule_world::{ChoiceKind, FaultKind, FaultProfile, FaultWeights};
+
+    fn judge(outcome: &Outcome, strict: bool) -> (Vec<String>, &'static str, u8) {
+        super::judge(outcome, FaultProfile::Default, strict)
+    }
 
     #[test]
     fn strict_wants_to_have_seen_everything() {
@@ -201,5 +215,21 @@ mod tests {
         outcome.interrupted = false;
         outcome.summary.steps = 999_999;
         assert_eq!(judge(&outcome, true), (Vec::new(), "pass", 0), "too short to tell");
+    }
+
+    #[test]
+    fn a_fault_that_was_asked_for_and_never_drawn_is_told() {
+        let mut outcome = Outcome::default();
+        outcome.summary.steps = 1_000_000;
+        let asked = FaultWeights::default().with(FaultKind::Swizzle, 40).with(FaultKind::Drop, 0);
+        let faults = FaultProfile::of(asked.with(FaultKind::Slow, 5_000));
+        let (problems, verdict, _) = super::judge(&outcome, faults, true);
+        assert_eq!(problems, ["the fault profile names `swizzle`, and `clog` was never drawn"]);
+        assert_eq!(verdict, "unknown");
+        outcome.summary.choices[ChoiceKind::Clog as usize].drawn = 3;
+        let (problems, ..) = super::judge(&outcome, faults, true);
+        assert_eq!(problems, ["the fault `clog` was drawn 3 times and never had an effect"]);
+        outcome.summary.choices[ChoiceKind::Clog as usize].applied = 1;
+        assert_eq!(super::judge(&outcome, faults, true), (Vec::new(), "pass", 0));
     }
 }

@@ -1,13 +1,14 @@
 //! Watches a campaign: owns its clock, shows progress, saves findings as they come.
 
 use super::Arguments;
-use crate::clock::Stopwatch;
+use crate::clock::{Stopwatch, busy_seconds};
 use crate::exit::Error;
 use crate::findings::{Saved, Saver};
 use crate::interrupt;
 use crate::session::Session;
 use misrule_engine::{Finding, Observer, Progress};
 use misrule_report::terminal::{self, grouped};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Between two progress lines on a terminal, where the line is rewritten.
@@ -15,16 +16,56 @@ const REWRITE_EVERY: Duration = Duration::from_millis(250);
 /// Between two progress lines elsewhere.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
+/// What was seen of a campaign besides its counts.
+pub(super) struct Watched {
+    /// Seconds since the start.
+    pub(super) seconds: f64,
+    /// Seconds of processor time since the start, where they can be told.
+    pub(super) cpu_seconds: Option<f64>,
+    pub(super) saved: Vec<Saved>,
+    samples: Vec<Sample>,
+}
+
+/// How far a campaign was at some moment.
+struct Sample {
+    seconds: f64,
+    progress: Progress,
+}
+
+impl Watched {
+    /// Cells over time: samples at executions whose numbers grow by a fifth.
+    pub(super) fn coverage(&self) -> Value {
+        let sample = |Sample { seconds, progress }: &Sample| {
+            json!([progress.executions, progress.steps, seconds, progress.cells])
+        };
+        self.samples.iter().map(sample).collect()
+    }
+}
+
+/// Time and processor time since the start.
+#[derive(Clone, Copy)]
+struct Moment {
+    seconds: f64,
+    cpu_seconds: Option<f64>,
+}
+
 pub(super) struct Monitor<'m, 's> {
     session: &'m mut Session<'s>,
     saver: &'m Saver<'m>,
     stopwatch: Stopwatch,
+    /// Processor time at the start.
+    busy: Option<f64>,
     json: bool,
     quiet: bool,
     next: Duration,
     /// Whether a progress line stands on the terminal.
     drawn: bool,
     saved: Vec<Saved>,
+    /// When the execution failed whose finding is being minimised.
+    failed: Option<Moment>,
+    samples: Vec<Sample>,
+    /// The execution after which the next sample is taken.
+    sample_at: u64,
     error: Option<Error>,
 }
 
@@ -40,23 +81,32 @@ impl<'m, 's> Monitor<'m, 's> {
             session,
             saver,
             stopwatch,
+            busy: busy_seconds(),
             json: arguments.json,
             quiet: arguments.quiet,
             next,
             drawn: false,
             saved: Vec::new(),
+            failed: None,
+            samples: Vec::new(),
+            sample_at: 1,
             error: None,
         }
     }
 
-    /// Seconds since the start and what was saved.
-    pub(super) fn finish(mut self) -> Result<(f64, Vec<Saved>), Error> {
-        let elapsed = self.stopwatch.elapsed();
+    /// What was seen.
+    pub(super) fn finish(mut self) -> Result<Watched, Error> {
+        let Moment { seconds, cpu_seconds } = self.now();
         self.wipe()?;
         match self.error {
             Some(error) => Err(error),
-            None => Ok((elapsed.as_secs_f64(), self.saved)),
+            None => Ok(Watched { seconds, cpu_seconds, saved: self.saved, samples: self.samples }),
         }
+    }
+
+    fn now(&self) -> Moment {
+        let busy = busy_seconds().zip(self.busy).map(|(now, start)| now - start);
+        Moment { seconds: self.stopwatch.elapsed().as_secs_f64(), cpu_seconds: busy }
     }
 
     fn wipe(&mut self) -> Result<(), Error> {
@@ -80,7 +130,11 @@ impl<'m, 's> Monitor<'m, 's> {
     }
 
     fn show(&mut self, finding: &Finding) -> Result<(), Error> {
-        let saved = self.saver.save(finding, self.saved.len() + 1)?;
+        // A finding of the corpus did not fail here; it is found when it is shown.
+        let failed = self.failed.take().unwrap_or_else(|| self.now());
+        let mut saved = self.saver.save(finding, self.saved.len() + 1)?;
+        saved.json["seconds_found"] = failed.seconds.into();
+        saved.json["cpu_seconds_found"] = json!(failed.cpu_seconds);
         if !self.json {
             self.wipe()?;
             let text = terminal::finding(&saved.report, self.session.style);
@@ -117,6 +171,12 @@ impl Observer for Monitor<'_, '_> {
     }
 
     fn progress(&mut self, progress: &Progress) -> bool {
+        // Asked by number, so that the clock is read rarely.
+        if progress.executions >= self.sample_at {
+            self.sample_at = progress.executions + (progress.executions / 5).max(1);
+            self.samples
+                .push(Sample { seconds: self.stopwatch.elapsed().as_secs_f64(), progress: *progress });
+        }
         if !self.quiet {
             let elapsed = self.stopwatch.elapsed();
             if elapsed >= self.next {
@@ -125,6 +185,10 @@ impl Observer for Monitor<'_, '_> {
             }
         }
         self.error.is_some() || interrupt::requested()
+    }
+
+    fn failed(&mut self) {
+        self.failed = Some(self.now());
     }
 
     fn found(&mut self, finding: &Finding) {

@@ -8,7 +8,7 @@ use crate::findings::pretty;
 use crate::folder::{Folder, write};
 use crate::resolve;
 use crate::session::Session;
-use misrule_engine::{Conformance, LIBAFL_VERSION, Options};
+use misrule_engine::{Budget, Conformance, LIBAFL_VERSION, Options};
 use misrule_world::{Setup, Target, mix};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -19,6 +19,8 @@ pub(super) struct Plan<'a> {
     pub(super) setup: Setup,
     pub(super) options: Options,
     strict: bool,
+    /// The fault profile as it was asked for.
+    faults: String,
     started: String,
 }
 
@@ -42,11 +44,13 @@ impl<'a> Plan<'a> {
         let options = Options {
             seed: arguments.seed.unwrap_or_else(drawn),
             guidance: guidance.to_owned(),
-            faults: resolve::faults(&arguments.faults)?,
+            faults: resolve::faults(session, &arguments.faults)?,
             stop_after_executions: arguments.executions,
             stop_after_steps: arguments.steps,
             stop_after_time: arguments.time,
             stop_after_findings: arguments.stop_after,
+            until: arguments.until.clone(),
+            minimise: if arguments.minimize == "no" { Budget::NONE } else { Budget::default() },
             steps_max: arguments.steps_max.unwrap_or(target.steps_max),
             conformance: match arguments.conformance.as_str() {
                 "always" => Conformance::Always,
@@ -54,10 +58,10 @@ impl<'a> Plan<'a> {
                 _ => Conformance::Sampled,
             },
             recovery: resolve::recovery(&arguments.recovery),
-            ..Options::default()
         };
         let setup = Setup { settings, contract, lenses };
-        Ok(Self { target, setup, options, strict: arguments.strict, started: clock::utc(now) })
+        let (strict, faults, started) = (arguments.strict, arguments.faults.clone(), clock::utc(now));
+        Ok(Self { target, setup, options, strict, faults, started })
     }
 
     /// When the model's state is compared.
@@ -80,14 +84,24 @@ impl<'a> Plan<'a> {
         Value::Object(settings.map(|(name, value)| (name.to_owned(), value.into())).collect::<Map<_, _>>())
     }
 
+    /// The fault profile, and where it comes from if that is a file.
+    fn faults_in_words(&self) -> String {
+        let faults = self.options.faults.to_string();
+        if self.faults == faults { faults } else { format!("{faults} ({})", self.faults) }
+    }
+
     fn budget(&self) -> String {
         let options = &self.options;
+        let of = match options.until.join(" or ") {
+            names if names.is_empty() => names,
+            names => format!(" of {names}"),
+        };
         let parts: Vec<String> = [
             options.stop_after_executions.map(|n| format!("{n} executions")),
             options.stop_after_steps.map(|n| format!("{n} steps")),
             options.stop_after_time.map(|time| format!("{} s", time.as_secs_f64())),
             (options.stop_after_findings > 0)
-                .then(|| format!("{} new finding(s)", options.stop_after_findings)),
+                .then(|| format!("{} new finding(s){of}", options.stop_after_findings)),
         ]
         .into_iter()
         .flatten()
@@ -107,7 +121,7 @@ impl<'a> Plan<'a> {
             ("target", format!("{} {}", self.target.name, self.target.version)),
             ("settings", or_none(settings.join(" "))),
             ("contract", self.setup.contract.to_string()),
-            ("faults", self.options.faults.name().to_owned()),
+            ("faults", self.faults_in_words()),
             ("guidance", self.options.guidance.clone()),
             ("lens", or_none(self.setup.lenses.join(","))),
             ("conformance", self.conformance().to_owned()),
@@ -145,7 +159,7 @@ impl<'a> Plan<'a> {
             "guidance": options.guidance,
             "lens": self.setup.lenses,
             "contract": self.setup.contract.to_string(),
-            "faults": options.faults.name(),
+            "faults": options.faults.to_string(),
             "settings": self.settings(),
             "conformance": self.conformance(),
             "recovery": self.recovery(),
@@ -154,6 +168,8 @@ impl<'a> Plan<'a> {
             "stop_after_steps": options.stop_after_steps,
             "stop_after_seconds": options.stop_after_time.map(|time| time.as_secs_f64()),
             "stop_after_findings": options.stop_after_findings,
+            "until": options.until,
+            "minimize": options.minimise != Budget::NONE,
             "steps_max": options.steps_max,
             "start": self.started,
             "end": verdict.map(|_| clock::utc(clock::since_1970())),

@@ -1,5 +1,6 @@
 //! What a campaign counted, in words and as JSON.
 
+use super::monitor::Watched;
 use super::plan::Plan;
 use crate::build;
 use crate::commands::word;
@@ -7,7 +8,7 @@ use crate::folder::Folder;
 use misrule_engine::{Outcome, Summary};
 use misrule_models::Outcome as Event;
 use misrule_report::terminal::grouped;
-use misrule_world::{ChoiceKind, FaultCount};
+use misrule_world::{ChoiceKind, FaultCount, FaultKind, FaultProfile, FaultWeights};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -19,12 +20,12 @@ pub(super) struct Done<'a> {
     pub(super) plan: &'a Plan<'a>,
     pub(super) folder: &'a Folder,
     pub(super) outcome: &'a Outcome,
-    pub(super) seconds: f64,
+    pub(super) watched: &'a Watched,
     pub(super) verdict: &'a str,
 }
 
 /// What a long campaign should have seen and has not.
-pub(super) fn problems(summary: &Summary) -> Vec<String> {
+pub(super) fn problems(summary: &Summary, faults_asked: FaultProfile) -> Vec<String> {
     let mut problems = Vec::new();
     for (name, executions) in undecided(summary) {
         problems.push(format!(
@@ -53,12 +54,29 @@ pub(super) fn problems(summary: &Summary) -> Vec<String> {
                 .push(format!("the fault `{word}` was drawn {} times and never had an effect", count.drawn));
         }
     }
+    for (name, kind) in asked(faults_asked) {
+        if summary.choices[kind as usize].drawn == 0 {
+            problems.push(format!("the fault profile names `{name}`, and `{}` was never drawn", kind.word()));
+        }
+    }
     problems
 }
 
 /// Oracles that did not always know, and in how many executions.
 fn undecided(summary: &Summary) -> impl Iterator<Item = (&'static str, u64)> {
     summary.tally.undecided.iter().copied().filter(|(_, executions)| *executions > 0)
+}
+
+/// The faults that a profile of the user's asks for by name, with the choices that they draw.
+fn asked(profile: FaultProfile) -> impl Iterator<Item = (&'static str, ChoiceKind)> {
+    let weights = match profile {
+        FaultProfile::Custom(weights) => weights,
+        _ => FaultWeights::default(),
+    };
+    FaultKind::ALL.into_iter().filter_map(move |(kind, name, default)| {
+        let asked = weights.of(kind) > 0 && weights.of(kind) != u32::from(default);
+        kind.choice().filter(|_| asked).map(|choice| (name, choice))
+    })
 }
 
 fn faults(summary: &Summary) -> impl Iterator<Item = (ChoiceKind, FaultCount)> {
@@ -89,6 +107,17 @@ fn calls(summary: &Summary) -> Value {
         "failed": calls.failed,
         "abandoned": calls.abandoned,
         "ignored": calls.ignored,
+    })
+}
+
+/// What was counted of recoveries.
+fn recovery(plan: &Plan<'_>, summary: &Summary) -> Value {
+    json!({
+        "when": plan.recovery(),
+        "executions": summary.recovery.executions,
+        "steps": summary.recovery.steps,
+        "progressed": summary.recovery.progressed,
+        "stalled": summary.recovery.stalled,
     })
 }
 
@@ -167,24 +196,20 @@ impl Done<'_> {
             "lens": plan.setup.lenses,
             "contract": plan.setup.contract.to_string(),
             "conformance": plan.conformance(),
-            "fault_profile": plan.options.faults.name(),
+            "fault_profile": plan.options.faults.to_string(),
             "settings": plan.settings(),
             "executions": summary.executions,
             "steps": summary.steps,
             "steps_skipped": summary.steps_skipped,
             "steps_returning": summary.steps_returning,
-            "seconds": self.seconds,
+            "seconds": self.watched.seconds,
+            "cpu_seconds": self.watched.cpu_seconds,
             "cells": self.cells(),
+            "coverage": self.watched.coverage(),
             "keys_beyond": summary.keys_beyond,
             "kept": summary.kept,
             "overflow": summary.overflow,
-            "recovery": json!({
-                "when": plan.recovery(),
-                "executions": summary.recovery.executions,
-                "steps": summary.recovery.steps,
-                "progressed": summary.recovery.progressed,
-                "stalled": summary.recovery.stalled,
-            }),
+            "recovery": recovery(plan, summary),
             "events": events,
             "faults": faults,
             "sometimes": sometimes,
@@ -218,7 +243,7 @@ impl Done<'_> {
             "executions {}, {} steps in {:.1} s ({} skipped, {} returning to cells)",
             grouped(summary.executions),
             grouped(summary.steps),
-            self.seconds,
+            self.watched.seconds,
             grouped(summary.steps_skipped),
             grouped(summary.steps_returning)
         );
@@ -270,7 +295,7 @@ impl Done<'_> {
             self.outcome.findings.len(),
             summary.executions,
             summary.steps,
-            self.seconds,
+            self.watched.seconds,
             plan.options.seed,
             self.digest(),
             word(&self.folder.shown.display().to_string())

@@ -251,6 +251,9 @@ const CHOICES: &[(&str, &str)] = &[
     ("disk 1 sync-fails at=0", "22: expected a position among disk operations from 1 to 65535, found `0`"),
     ("restart 1 2", "11: expected the end of the line, found `2`"),
     ("cut 1->5", "8: expected a node from 1 to 3, found `5`"),
+    ("clog 1->5", "9: expected a node from 1 to 3, found `5`"),
+    ("unclog 1", "8: expected a link like `1->2`, found `1`"),
+    ("unclogg 1->2", "1: expected a choice, found `unclogg` (did you mean `unclog`?)"),
     ("draw 1 backof 0", "8: expected a draw, found `backof` (did you mean `backoff`?)"),
     ("draw 1 backoff 4", "16: expected a value from 0 to 3, found `4`"),
     ("draw 1 broken 0", "15: expected nothing, since no value is below 0, found `0`"),
@@ -261,6 +264,8 @@ const CHOICES: &[(&str, &str)] = &[
         "tail seed=1 steps=4294967296",
         "19: expected a number of steps from 0 to 4294967295, found `4294967296`",
     ),
+    ("tail seed=1 steps=3 faults=drop=", "33: expected a weight from 0 to 10000, found nothing"),
+    ("tail seed=1 steps=3 faults=drop=1,x=2", "35: expected a fault, found `x`"),
     ("tail seed=1 steps=3 faults=hevy", "28: expected a fault profile, found `hevy` (did you mean `heavy`?)"),
     ("ÿÿ\u{e9} timer", "1: expected a choice, found `ÿÿ\u{e9}`"),
     ("\tdraw ÿ", "7: expected a node from 1 to 3, found `ÿ`"),
@@ -294,7 +299,7 @@ fn ends_of_files() {
     ] {
         check(&format!("{HEADER}\n{end}"), Kind::Truncated, message);
     }
-    let after = "line 45, column 2: expected the end of the file, since the tail comes last, found `timer`";
+    let after = "line 47, column 2: expected the end of the file, since the tail comes last, found `timer`";
     check(&format!("{} timer 1 tick\n", SAMPLE.replace("# between\n", "")), Kind::Syntax, after);
     // A complete last line needs no line end.
     assert_eq!(parse(&format!("{HEADER}\ntimer 1 tick"), &vocabulary()).unwrap().lines, [10]);

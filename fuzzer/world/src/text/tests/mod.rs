@@ -25,6 +25,7 @@ fn vocabulary() -> Vocabulary {
         ],
         sessions: 4,
         draws: vec![DrawName { name: "backoff", below: 4 }, DrawName { name: "broken", below: 0 }],
+        ..Vocabulary::default()
     }
 }
 
@@ -72,6 +73,8 @@ crash 3 keep=all-but-40
 restart 2
 cut 1->2
 heal 1->2
+clog 3->1
+unclog 3->1
 draw 2 backoff 3
 disk 2 sync-fails
 disk 2 write-error at=3

@@ -5,11 +5,10 @@ use crate::choice::{Choice, ChoiceKind, Slot};
 use crate::clients::{NO_SESSION, SESSIONS_MAX};
 use crate::disk::DiskOutcome;
 use crate::keep::Keep;
+use crate::profile::FaultProfile;
 use crate::recovery::whole_core;
 use crate::rng::Rng;
-use crate::schedule::{
-    Comment, CommentPlace, Expectation, FaultProfile, Header, Schedule, ScheduleFile, Tail,
-};
+use crate::schedule::{Comment, CommentPlace, Expectation, Header, Schedule, ScheduleFile, Tail};
 use crate::text::{choice_line, parse, print};
 use crate::vocabulary::{Argument, DrawName, Keyed, KeyedValues, Operation, Vocabulary};
 
@@ -154,6 +153,7 @@ fn random_vocabulary(rng: &mut Rng) -> Vocabulary {
         operations,
         draws,
         sessions,
+        ..Vocabulary::default()
     }
 }
 
@@ -222,6 +222,8 @@ fn random_choice(rng: &mut Rng, vocabulary: &Vocabulary) -> Choice {
         ChoiceKind::Restart => Choice::Restart { node },
         ChoiceKind::Cut => Choice::Cut { from, to },
         ChoiceKind::Heal => Choice::Heal { from, to },
+        ChoiceKind::Clog => Choice::Clog { from, to },
+        ChoiceKind::Unclog => Choice::Unclog { from, to },
         ChoiceKind::Draw => {
             let name = pick(vocabulary.draws.len());
             Choice::Draw { node, name, value: rng.below(vocabulary.draws[usize::from(name)].below) }
@@ -257,6 +259,13 @@ fn random_comments(rng: &mut Rng, lines: usize) -> Vec<Comment> {
     comments
 }
 
+fn random_profile(rng: &mut Rng) -> FaultProfile {
+    match FaultProfile::ALL.get(rng.below(7) as usize) {
+        Some((profile, _)) => *profile,
+        None => FaultProfile::of(FaultProfile::Swarm.weights(rng)),
+    }
+}
+
 /// A random schedule over `vocabulary`.
 fn random_file(rng: &mut Rng, vocabulary: &Vocabulary) -> ScheduleFile {
     let mut hash = || format!("{:016x}", rng.next());
@@ -280,7 +289,7 @@ fn random_file(rng: &mut Rng, vocabulary: &Vocabulary) -> ScheduleFile {
     let tail = rng.chance(1, 2).then(|| Tail {
         seed: rng.next(),
         steps: rng.next() as u32,
-        faults: FaultProfile::ALL[rng.below(4) as usize].0,
+        faults: random_profile(rng),
     });
     let comments = random_comments(rng, choices.len() + usize::from(tail.is_some()));
     ScheduleFile { header, schedule: Schedule { choices, tail }, comments, lines: Vec::new() }
