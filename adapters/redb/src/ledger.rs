@@ -54,7 +54,7 @@ impl Ledger {
     /// A client finds the database in this state. It is to stay so.
     pub(crate) fn found(&mut self, state: &State) -> Place {
         // From the end, as a commit may have changed nothing.
-        let place = match self.states.iter().rposition(|known| known == state) {
+        match self.states.iter().rposition(|known| known == state) {
             Some(at) => {
                 let last = at + 1 == self.states.len();
                 self.settle(at);
@@ -68,8 +68,7 @@ impl Ledger {
             }
             None if self.past.contains(state) => Place::Past,
             None => Place::Nowhere,
-        };
-        place
+        }
     }
 
     /// Makes one of the states the durable one. Those behind it are forgotten: they are gone for good.

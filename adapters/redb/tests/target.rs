@@ -1,5 +1,7 @@
 //! The target as a whole: determinism, every operation, and crashes everywhere, also in the middle of a repair.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use misrule_world::{
     Choice, Failure, Keep, Menu, NO_SESSION, Report, Rng, Run, Settings, Setup, TraceHash, Watch,
 };

@@ -126,7 +126,7 @@ mod tests {
                     KeepShape::Prefix(_) => 2,
                     KeepShape::AllBut(_) => 3,
                     KeepShape::Only(_) => 4,
-                    KeepShape::Bits(bits) if bits.count_ones() == 1 => 4,
+                    KeepShape::Bits(bits) if bits.is_power_of_two() => 4,
                     KeepShape::TornLast => 5,
                     KeepShape::AllButLast(_) => 6,
                     KeepShape::Bits(_) => 7,

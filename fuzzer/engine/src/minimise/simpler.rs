@@ -254,6 +254,7 @@ mod tests {
     /// Every form that is tried is simpler, for every choice of every kind, and so no search goes round in circles.
     #[test]
     fn every_simpler_form_is_simpler() {
+        use ChoiceKind::{Crash, Deliver, Disk, Draw, Drop, Duplicate, Request};
         let (mut rng, mut simplified) = (Rng::new(3), [0; ChoiceKind::COUNT]);
         for _ in 0..3_000 {
             let items = schedule(&mut rng);
@@ -270,7 +271,6 @@ mod tests {
                 }
             }
         }
-        use ChoiceKind::{Crash, Deliver, Disk, Draw, Drop, Duplicate, Request};
         for kind in [Crash, Deliver, Disk, Draw, Drop, Duplicate, Request] {
             assert!(simplified[kind as usize] > 500, "{kind:?}: {simplified:?}");
         }
