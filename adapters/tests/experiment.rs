@@ -140,11 +140,6 @@ fn what_no_program_understands_is_refused_with_its_place() {
             "version = \"9.9.9\"\ntier = ",
             "line 10, column 1: bug `commit-on-first-yes`: `version` is 9.9.9, and two-phase-commit is 0.1.0",
         ),
-        (
-            "tier = ",
-            "program = \"nowhere\"\ntier = ",
-            "line 10, column 1: bug `commit-on-first-yes`: program nowhere: ",
-        ),
         ("seed = 7", "sed = 7", "line 2, column 1: unknown key `sed` (did you mean `seed`?)"),
     ] {
         write(&folder, "tiny.toml", &TINY.replace(from, to));
@@ -158,6 +153,100 @@ fn what_no_program_understands_is_refused_with_its_place() {
     write(&folder, "tiny.toml", TINY);
     assert_eq!(folder.run("experiment tiny.toml --workers 0").status.code(), Some(64));
     assert_eq!(folder.run("experiment tiny.toml --tier beyond").status.code(), Some(64));
+}
+
+#[test]
+fn a_bug_whose_program_is_not_built_is_left_out() {
+    let folder = Folder::new("absent");
+    write(&folder, "tiny.toml", &TINY.replace("tier = ", "program = \"nowhere\"\ntier = "));
+    let output = folder.run("experiment tiny.toml --out r --json");
+    assert_eq!((output.status.code(), json(&output)["cells"].as_array().unwrap().len()), (Some(0), 2));
+    let warned = text(&output.stderr);
+    assert!(
+        warned.contains("bug `commit-on-first-yes` is left out: there is no program nowhere"),
+        "{warned}"
+    );
+    assert_eq!(folder.run("experiment tiny.toml --out r --tier seconds").status.code(), Some(64));
+}
+
+#[test]
+fn a_report_says_what_was_found_out_and_what_is_missing() {
+    let folder = Folder::new("report");
+    write(&folder, "tiny.toml", TINY);
+    assert_eq!(folder.run("experiment tiny.toml --out r --tier seconds").status.code(), Some(0));
+    let output = folder.run("report r");
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    for expected in [
+        "missing             canary-fails: `frontier` against `random`: 0 and 0 of 3 campaigns have been run.",
+        "not enough to tell  commit-on-first-yes: `frontier` against `random`: 3 and 3 campaigns are too few for a test (",
+        "comparisons=2 sooner=0 later=0 unknown=1 missing=1 campaigns=6 page=r/report.html",
+    ] {
+        assert!(out.contains(expected), "{expected}\n{out}");
+    }
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("r").join(name)).unwrap();
+    let page = read("report.html");
+    for expected in [
+        "Which is sooner?",
+        "class=\"curve c1\"",
+        "class=\"missing\"",
+        "misrule experiment tiny.toml --out r",
+    ] {
+        assert!(page.contains(expected), "{expected}");
+    }
+    assert!(!page.contains("http:") && !page.contains("https:") && !page.contains("<script"), "no network");
+    let (cells, comparisons) = (read("cells.csv"), read("comparisons.csv"));
+    assert_eq!((cells.lines().count(), comparisons.lines().count()), (5, 3));
+    // The same rows make the same page, and JSON has the figures of the CSV files.
+    let told = json(&folder.run("report r --json"));
+    assert_eq!((read("report.html"), read("cells.csv")), (page, cells));
+    assert_eq!(
+        (&told["cells"][2]["found"], &told["cells"][0]["campaigns_run"]),
+        (&3.into(), &0.into()),
+        "{told}"
+    );
+    let median = told["cells"][2]["median"].to_string();
+    assert!(read("cells.csv").contains(&median) && median != "null", "{median}");
+    let empty = folder.run("report nowhere");
+    assert_eq!(empty.status.code(), Some(65), "{empty:?}");
+}
+
+/// What a dry run of a file of this repository says.
+fn dry_run(file: &str) -> Value {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let folder = Folder::new("registered");
+    let output = folder.run(&format!("experiment {} --dry-run --json", root.join(file).display()));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    json(&output)
+}
+
+#[test]
+fn the_ladder_has_every_planted_bug() {
+    let ladder = dry_run("benches/ladder.toml");
+    let cells = ladder["cells"].as_array().unwrap();
+    let has =
+        |target: &str, bug: &str| cells.iter().any(|cell| cell["target"] == target && cell["bug"] == bug);
+    let listed = json(&Folder::new("ladder").run("list --json"));
+    let mut planted = 0;
+    for target in listed["targets"].as_array().unwrap() {
+        let name = target["target"].as_str().unwrap();
+        for bug in target["bugs"].as_array().unwrap() {
+            let bug = bug["name"].as_str().unwrap();
+            assert!(has(name, bug), "{name}: {bug} is not in benches/ladder.toml");
+            planted += 1;
+        }
+    }
+    assert!(planted >= 23 && has("omnipaxos", "reordered-accept-sync"), "{planted}");
+}
+
+#[test]
+fn the_first_comparison_is_as_it_was_registered() {
+    let first = dry_run("benches/experiments/first.toml");
+    assert_eq!(first["cells"].as_array().unwrap().len(), 10);
+    let hours = first["cpu_hours_left"].as_f64().unwrap();
+    assert!((hours - 16_000.0 / 3_600.0).abs() < 1e-9, "{hours}");
+    // Results of another one could not be compared with these.
+    assert_eq!(first["registration"], "REGISTRATION");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folders below `oracles/` and the oracle that each is about.
-const PAIRS: [(&str, &str); 25] = [
+const PAIRS: [(&str, &str); 30] = [
     ("atomicity", "atomicity"),
     ("boot", "boot"),
     ("conformance", "conformance"),
@@ -29,6 +29,11 @@ const PAIRS: [(&str, &str); 25] = [
     ("progress", "progress"),
     ("rate-disk", "rate"),
     ("rate-messages", "rate"),
+    ("redb-acknowledged-commits-survive", "durability"),
+    ("redb-commits-rolled-back-by-repair", "durability"),
+    ("redb-integrity-check-passes", "integrity"),
+    ("redb-opens-after-crash", "opening"),
+    ("redb-transactions-are-atomic", "atomicity"),
     ("regression", "regression"),
     ("step-budget-disk", "step-budget"),
     ("step-budget-sends", "step-budget"),
@@ -36,8 +41,10 @@ const PAIRS: [(&str, &str); 25] = [
     ("vote-respected", "vote-respected"),
 ];
 
-/// Fails only on omnipaxos 0.2.3, whose binary is not built here: `.ci/run history` replays it.
-const ELSEWHERE: &str = "invariant-decided-index-monotone";
+/// Not replayed as they stand: one is an entry of a corpus, the others fail only on omnipaxos 0.2.3 and redb 4.1.0, whose
+/// binaries are not built here and which `.ci/run history` replays.
+const ELSEWHERE: [&str; 3] =
+    ["regression", "invariant-decided-index-monotone", "redb-commits-rolled-back-by-repair"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles")
@@ -83,7 +90,7 @@ fn every_folder_is_a_pair() {
 
 #[test]
 fn oracles_fail_what_they_must() {
-    for (name, oracle) in PAIRS.into_iter().filter(|(name, _)| !["regression", ELSEWHERE].contains(name)) {
+    for (name, oracle) in PAIRS.into_iter().filter(|(name, _)| !ELSEWHERE.contains(name)) {
         let shown = replay(&folder().join(name).join("fails.schedule"));
         assert_eq!(
             (shown["verdict"].as_str(), shown["oracle"].as_str()),

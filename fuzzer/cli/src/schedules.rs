@@ -98,7 +98,7 @@ impl Loaded<'_> {
         if let Some(drift) = self.first_drift(&replay) {
             notes.push(drift);
         } else if misfit {
-            notes.push(format!("{} choices could not apply and were skipped", replay.skipped));
+            notes.push(self.first_misfit(&replay));
         }
         let (mut verdict, mut code) = match (&header.expect, &shown) {
             (Expectation::None, None) if replay.drift.is_empty() => ("pass", OK),
@@ -145,11 +145,24 @@ impl Loaded<'_> {
         Some(promises.flatten().unwrap_or_else(|| format!("{} promises no progress", self.target.name)))
     }
 
+    /// The line of a choice in the file.
+    fn line(&self, at: u32) -> usize {
+        self.file.lines.get(at as usize).copied().unwrap_or(at as usize + 1)
+    }
+
+    /// The first choice that could not apply, and why.
+    fn first_misfit(&self, replay: &Replay) -> String {
+        let counted = format!("{} choices could not apply and were skipped", replay.skipped);
+        let Some((at, why)) = replay.misfit else { return counted };
+        let Some(choice) = self.file.schedule.choices.get(at as usize) else { return counted };
+        let choice = text::choice_line(self.run.about().vocabulary, *choice);
+        format!("{}:{}: `{choice}`: {why}; {counted}", self.path, self.line(at))
+    }
+
     fn first_drift(&self, replay: &Replay) -> Option<String> {
         let (at, found) = *replay.drift.first()?;
         let choice = *self.file.schedule.choices.get(at as usize)?;
-        let vocabulary = self.run.about().vocabulary;
-        let line = self.file.lines.get(at as usize).copied().unwrap_or(at as usize + 1);
+        let (vocabulary, line) = (self.run.about().vocabulary, self.line(at));
         let kind = |kind: u8| vocabulary.kinds.get(usize::from(kind)).copied().unwrap_or("another kind");
         let wanted = choice.slot().map_or("", |slot| kind(slot.kind));
         Some(format!(

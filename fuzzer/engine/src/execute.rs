@@ -22,6 +22,8 @@ pub struct Execution {
     pub choices: Vec<Choice>,
     /// Choices that could not apply.
     pub skipped: u32,
+    /// The first choice of the schedule that could not apply for another reason than drift: its position and why.
+    pub misfit: Option<(u32, &'static str)>,
     /// For each choice of the schedule whose guard met another message: its position and the kind found.
     pub drift: Vec<(u32, u8)>,
     /// The failure that ended the execution.
@@ -43,7 +45,7 @@ impl Execution {
 
     pub(crate) fn clear(&mut self) {
         self.choices.clear();
-        self.skipped = 0;
+        (self.skipped, self.misfit) = (0, None);
         self.drift.clear();
         self.failure = None;
         self.recovery = None;
@@ -114,8 +116,10 @@ pub fn execute(
             news = note(run, watcher, report, out);
         } else {
             out.skipped += 1;
-            if let Effect::Drift { found } = report.effect {
-                out.drift.push((at as u32, found));
+            match report.effect {
+                Effect::Drift { found } => out.drift.push((at as u32, found)),
+                Effect::Skipped(why) => out.misfit = out.misfit.or(Some((at as u32, why))),
+                Effect::Applied => {}
             }
         }
     }

@@ -37,6 +37,8 @@ pub struct Replay {
     pub choices: Vec<Choice>,
     /// Choices that could not apply.
     pub skipped: u32,
+    /// The first choice that could not apply for another reason than drift: its position in the schedule and why.
+    pub misfit: Option<(u32, &'static str)>,
     /// For each choice whose guard met another message: its position in the schedule and the kind found.
     pub drift: Vec<(u32, u8)>,
     /// The failure, if an oracle failed.
@@ -124,6 +126,7 @@ pub fn replay(
         trace_hash: recording.hash.digest(),
         choices: execution.choices,
         skipped: execution.skipped,
+        misfit: execution.misfit,
         drift: execution.drift,
         failure: execution.failure,
         recovery: execution.recovery,

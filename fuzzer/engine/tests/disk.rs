@@ -5,11 +5,12 @@ mod common;
 
 use common::{run, setup};
 use misrule_engine::{
-    AuditOptions, CrashOptions, CrashReport, Options, Outcome, audit, crash_states, execute_explicit,
+    AuditOptions, Budget, CrashOptions, CrashReport, Execution, Misfit, Mode, Options, Outcome, audit,
+    crash_states, execute_explicit, minimise,
 };
 use misrule_world::{
     Argument, BootError, Choice, ChoiceKind, Context, Control, DiskError, DiskFile, Fields, Input, Judge,
-    NO_SESSION, Operation, Report, Seen, System, Target, Vocabulary, target,
+    Keep, NO_SESSION, Operation, Report, Seen, System, Target, Vocabulary, Watch, target,
 };
 use std::fmt::Display;
 
@@ -112,6 +113,27 @@ fn torn_records_are_found_where_blocks_survive_in_any_order() {
         // A put, the crash in it and the start.
         assert_eq!(finding.minimised.len(), 3, "{:?}", finding.minimised);
         assert!(matches!(finding.minimised[0], Choice::CrashAt { .. }), "{:?}", finding.minimised);
+    }
+}
+
+/// A crash point may name many more units than the call writes. Each goes, and they are not tried one a round.
+#[test]
+fn a_set_of_many_units_becomes_the_one_that_matters() {
+    let target = store("posix-min,block=8");
+    let mut run = target.open(&setup(&target, &[], &[])).expect("a valid setup");
+    let put = |argument| Choice::Request { node: 0, operation: 0, argument, session: NO_SESSION };
+    for listed in [0x7fff_fffd, 0x5555_5554, 0x7fff_fffc] {
+        let crash = Choice::CrashAt { node: 0, at: 1, keep: Keep::bits(listed) };
+        let choices = [put(3), crash, put(7), Choice::Restart { node: 0 }];
+        let mut execution = Execution::default();
+        let mode = Mode { seed: 1, watch: Watch::default(), misfit: Misfit::Skip };
+        execute_explicit(&mut *run, mode, &choices, &mut execution);
+        let fingerprint = execution.fingerprint().expect("a torn record");
+        let minimised = minimise(&mut *run, 1, Watch::default(), &choices, fingerprint, Budget::default())
+            .expect("fails");
+        let crash = Choice::CrashAt { node: 0, at: 1, keep: Keep::only(2) };
+        assert_eq!(minimised.choices, [crash, put(1), Choice::Restart { node: 0 }]);
+        assert!(minimised.minimal && minimised.executions < 200, "{}", minimised.executions);
     }
 }
 

@@ -9,7 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Which units survive a crash. Text form: `3` (the first three), `all`, `none`, `[0,2-4,7]`, `all-but-2`,
-/// `torn-last`. Units that are not there survive nothing; what the contract does not leave open is cut.
+/// `torn-last`, `all-but-last-[0,3]` (counted from the end). Units that are not there survive nothing; what the contract
+/// does not leave open is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct Keep(u32);
@@ -27,6 +28,8 @@ pub enum KeepShape {
     Only(u16),
     /// Every unit, but of the last write only the first half of its units, rounded down.
     TornLast,
+    /// Every unit but those whose bits are set, counted from the end: bit 0 is the last unit. At least one bit is.
+    AllButLast(u16),
     /// The units whose bits are set, at most the first [`Keep::BITS`].
     Bits(u32),
 }
@@ -36,6 +39,10 @@ const ALL: u32 = 1 << 16;
 const ALL_BUT: u32 = 2 << 16;
 const ONLY: u32 = 3 << 16;
 const TORN_LAST: u32 = 4 << 16;
+const ALL_BUT_LAST: u32 = 5 << 16;
+
+/// What stands before a list of units that are counted from the end and lost.
+const LAST: &str = "all-but-last-";
 
 impl Keep {
     /// Nothing survives.
@@ -55,6 +62,12 @@ impl Keep {
     /// Every unit but `number`.
     pub const fn all_but(number: u16) -> Self {
         Self(ALL_BUT | number as u32)
+    }
+
+    /// Every unit but those whose bits are set, counted from the end: where it is not known how many there will be,
+    /// this names parts of the last write. Without a bit it is every unit.
+    pub const fn all_but_last(lost: u16) -> Self {
+        if lost == 0 { Self::ALL } else { Self(ALL_BUT_LAST | lost as u32) }
     }
 
     /// The unit `number` alone.
@@ -78,6 +91,7 @@ impl Keep {
                 ALL => KeepShape::All,
                 ALL_BUT => KeepShape::AllBut(number),
                 ONLY => KeepShape::Only(number),
+                ALL_BUT_LAST => KeepShape::AllButLast(number),
                 _ => KeepShape::TornLast,
             },
         }
@@ -100,6 +114,10 @@ impl Keep {
             KeepShape::AllBut(other) => number != usize::from(other),
             KeepShape::Only(other) => number == usize::from(other),
             KeepShape::TornLast => number < last.0 + (last.1 - last.0) / 2,
+            KeepShape::AllButLast(lost) => {
+                let from_end = last.1.saturating_sub(number + 1);
+                from_end >= u16::BITS as usize || lost & (1 << from_end) == 0
+            }
             KeepShape::Bits(bits) => number < usize::from(Self::BITS) && bits & (1 << number) != 0,
         }
     }
@@ -108,7 +126,7 @@ impl Keep {
     /// there name none.
     pub fn names_beyond(self, count: u16) -> bool {
         match self.shape() {
-            KeepShape::Prefix(_) | KeepShape::All | KeepShape::TornLast => false,
+            KeepShape::Prefix(_) | KeepShape::All | KeepShape::TornLast | KeepShape::AllButLast(_) => false,
             KeepShape::AllBut(number) | KeepShape::Only(number) => number >= count,
             KeepShape::Bits(bits) => count < Self::BITS && bits >> count != 0,
         }
@@ -163,6 +181,7 @@ impl TryFrom<u32> for Keep {
             0 | ALL_BUT => true,
             ALL | TORN_LAST => code as u16 == 0,
             ONLY => code as u16 >= Self::BITS,
+            ALL_BUT_LAST => code as u16 != 0,
             _ => false,
         };
         if known { Ok(Self(code)) } else { Err(KeepError) }
@@ -183,6 +202,10 @@ impl fmt::Display for Keep {
             KeepShape::AllBut(number) => return write!(f, "all-but-{number}"),
             KeepShape::Only(number) => return write!(f, "[{number}]"),
             KeepShape::TornLast => return f.write_str("torn-last"),
+            KeepShape::AllButLast(lost) => {
+                f.write_str(LAST)?;
+                u32::from(lost)
+            }
             KeepShape::Bits(bits) => bits,
         };
         let (mut at, mut separator) = (0, "[");
@@ -203,36 +226,45 @@ impl FromStr for Keep {
     type Err = KeepError;
 
     fn from_str(text: &str) -> Result<Self, KeepError> {
-        let number = |text: &str| {
-            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            if digits { text.parse::<u16>().map_err(|_| KeepError) } else { Err(KeepError) }
-        };
         match text {
             "none" => return Ok(Self::NONE),
             "all" => return Ok(Self::ALL),
             "torn-last" => return Ok(Self::TORN_LAST),
             _ => {}
         }
+        if let Some(list) = text.strip_prefix(LAST) {
+            return u16::try_from(listed(list)?).map(Self::all_but_last).map_err(|_| KeepError);
+        }
         if let Some(other) = text.strip_prefix("all-but-") {
             return number(other).map(Self::all_but);
         }
-        let Some(list) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else {
-            return number(text).map(Self::prefix);
-        };
-        if let Ok(only) = number(list) {
-            return Ok(Self::only(only));
-        }
-        let mut bits = 0;
-        for part in list.split(',') {
-            let (start, end) = part.split_once('-').unwrap_or((part, part));
-            let (start, end) = (number(start)?, number(end)?);
-            if start > end || end >= Self::BITS {
-                return Err(KeepError);
-            }
-            bits |= (u32::MAX >> (31 - (end - start))) << start;
-        }
-        Ok(Self::bits(bits))
+        let Some(list) = in_brackets(text) else { return number(text).map(Self::prefix) };
+        // One number alone may be any; in a list they are few.
+        number(list).map(Self::only).or_else(|_| listed(text).map(Self::bits))
     }
+}
+
+fn number(text: &str) -> Result<u16, KeepError> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if digits { text.parse().map_err(|_| KeepError) } else { Err(KeepError) }
+}
+
+fn in_brackets(text: &str) -> Option<&str> {
+    text.strip_prefix('[')?.strip_suffix(']')
+}
+
+/// The bits that `[0,2-4]` names.
+fn listed(text: &str) -> Result<u32, KeepError> {
+    let mut bits = 0;
+    for part in in_brackets(text).ok_or(KeepError)?.split(',') {
+        let (start, end) = part.split_once('-').unwrap_or((part, part));
+        let (start, end) = (number(start)?, number(end)?);
+        if start > end || end >= Keep::BITS {
+            return Err(KeepError);
+        }
+        bits |= (u32::MAX >> (31 - (end - start))) << start;
+    }
+    Ok(bits)
 }
 
 #[cfg(test)]
@@ -245,7 +277,8 @@ mod tests {
         let mut rng = Rng::new(4);
         for round in 0..20_000_u32 {
             let number = rng.next() as u16;
-            let keep = match round % 6 {
+            let keep = match round % 7 {
+                6 => Keep::all_but_last(number),
                 0 => Keep::prefix(number),
                 1 => Keep::all_but(number),
                 2 => Keep::only(number % 64),
@@ -268,15 +301,34 @@ mod tests {
             ("[40]", "[40]"),
             ("[30,29]", "[29-30]"),
             ("[0-30]", "31"),
+            ("all-but-last-[3,0-1]", "all-but-last-[0-1,3]"),
         ] {
             assert_eq!(text.parse::<Keep>().unwrap().to_string(), form);
         }
-        for text in
-            ["", "[]", "[", "3,4", "[3", "[4-2]", "[1,31]", "-1", "+1", "65536", "al", "all-but-", "[a]"]
-        {
+        for text in [
+            "",
+            "[]",
+            "[",
+            "3,4",
+            "[3",
+            "[4-2]",
+            "[1,31]",
+            "-1",
+            "+1",
+            "65536",
+            "al",
+            "all-but-",
+            "[a]",
+            "[[3]",
+            "[3]]",
+            "all-but-last-",
+            "all-but-last-2",
+            "all-but-last-[16]",
+        ] {
             assert!(text.parse::<Keep>().is_err(), "{text}");
         }
         assert!(Keep::try_from(7 << 16).is_err());
+        assert!(Keep::try_from(5 << 16).is_err(), "one that loses nothing is another");
         assert!(Keep::try_from(super::BITS | 7).is_err(), "a prefix has one form");
     }
 
@@ -285,14 +337,30 @@ mod tests {
         let mut rng = Rng::new(5);
         for _ in 0..5_000 {
             let count = rng.below(40) as usize;
-            let given = [Keep::ALL, Keep::all_but(35), Keep::only(33), Keep::bits(rng.next() as u32)]
-                [rng.below(4) as usize];
+            let given = [
+                Keep::ALL,
+                Keep::all_but(35),
+                Keep::only(33),
+                Keep::bits(rng.next() as u32),
+                Keep::all_but_last(rng.next() as u16),
+            ][rng.below(5) as usize];
             let kept: Vec<bool> = (0..count).map(|at| given.has(at, (0, count))).collect();
             let form = Keep::canonical(&kept, given);
             let again: Vec<bool> = (0..count).map(|at| form.has(at, (0, count))).collect();
             assert_eq!(again, kept, "{given} became {form}");
             assert!(!form.names_beyond(count as u16));
         }
+    }
+
+    #[test]
+    fn units_are_counted_from_the_end() {
+        let keep: Keep = "all-but-last-[0,2]".parse().unwrap();
+        for (count, kept) in [(4, vec![0, 2]), (2, vec![0]), (1, vec![]), (40, (0..37).chain([38]).collect())]
+        {
+            let found: Vec<usize> = (0..count).filter(|at| keep.has(*at, (0, count))).collect();
+            assert_eq!(found, kept, "of {count}");
+        }
+        assert_eq!(Keep::all_but_last(0), Keep::ALL);
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub struct Menu {
     /// For each node, units of its disk that a crash now may lose: records of the log, blocks of writes, changes
     /// of length and of names.
     pub unsynced: Vec<u16>,
+    /// For each node, disk operations of its last call that did any; reads do not count. As many crash points that
+    /// call had.
+    pub changes: Vec<u16>,
     /// Bit set of nodes that keep files. Only there are crash points and disk outcomes drawn.
     pub files: u64,
     /// Media faults of disks that operations have met, all nodes together.
@@ -74,6 +77,7 @@ impl Menu {
             locals: vec![0; nodes],
             locals_enabled: 0,
             unsynced: vec![0; nodes],
+            changes: vec![0; nodes],
             files: 0,
             media_faults: 0,
             operations: vocabulary.operations.iter().map(|o| (o.weight, o.argument)).collect(),
@@ -98,6 +102,7 @@ impl Menu {
         self.locals.fill(0);
         self.locals_enabled = 0;
         self.unsynced.fill(0);
+        self.changes.fill(0);
         self.files = 0;
         self.media_faults = 0;
         self.fresh = 1;

@@ -78,6 +78,8 @@ pub struct Target {
     pub specification: Option<Named>,
     /// The capability card.
     pub controls: Vec<Control>,
+    /// Longest execution of a campaign that asks for no other, in steps.
+    pub steps_max: u32,
     open: Box<Open>,
 }
 
@@ -103,6 +105,7 @@ where
         bugs: Vec::new(),
         specification: None,
         controls: vec![Control::Delivery, Control::Drop, Control::Duplicate, Control::Time, Control::Crash],
+        steps_max: 30_000,
         open: Box::new(move |setup| {
             let (system, judge) = make(setup)?;
             Ok(Box::new(World::new(system, judge, setup.contract)))
@@ -164,6 +167,14 @@ impl Target {
     #[must_use]
     pub fn specification(mut self, specification: Named) -> Self {
         self.specification = Some(specification);
+        self
+    }
+
+    /// Sets how long executions of a campaign may become, in steps: 30,000 unless the target says otherwise. A target
+    /// whose steps are slow wants short ones, since the minimiser executes what was found some hundred times.
+    #[must_use]
+    pub fn steps_max(mut self, steps: u32) -> Self {
+        self.steps_max = steps;
         self
     }
 

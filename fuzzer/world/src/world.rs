@@ -328,6 +328,16 @@ impl<S: System, J: Judge<S>> World<S, J> {
     }
 }
 
+impl<S: System, J> Drop for World<S, J> {
+    /// Drops the nodes behind the guard: one that panicked may panic again.
+    fn drop(&mut self) {
+        for node in &mut self.nodes {
+            let running = node.take();
+            let _ = guard(|| drop(running));
+        }
+    }
+}
+
 impl<S: System, J: Judge<S>> Run for World<S, J> {
     fn reset(&mut self, seed: u64, watch: Watch, report: &mut Report) {
         self.watch = watch;

@@ -38,7 +38,11 @@ pub(crate) fn with_results<T>(
 impl Results<'_> {
     /// The page.
     pub(crate) fn page(&self, program: &str, folder: &str) -> Page {
-        let mut tables = vec![self.bug_table(), self.effort_table()];
+        let mut tables = vec![self.bug_table()];
+        if !self.comparisons.is_empty() {
+            tables.push(self.comparison_table());
+        }
+        tables.push(self.effort_table());
         tables.extend(self.split_table());
         Page {
             question: self.last.experiment.question.clone(),
@@ -112,73 +116,70 @@ impl Results<'_> {
     }
 
     fn bug_table(&self) -> Table {
-        let heads = [
-            "bug",
-            "arm",
-            "tier",
-            "budget",
-            "found",
-            "lost",
-            "share",
-            "median",
-            "mean in budget",
-            "times sooner",
-            "A12",
-            "p",
-            "p corrected",
-        ];
+        let heads = ["bug", "arm", "tier", "budget", "found", "lost", "share", "median", "mean in budget"];
         let row = |cell: &CellFigures<'_>| {
             let (bug, arm) = (cell.cell.bug, &cell.cell.arm.name);
             let mut row =
                 vec![bug.name.clone(), arm.clone(), bug.tier.clone().unwrap_or_default(), bug.budget.shown()];
+            let lost = cell.count(End::Lost).to_string();
             if cell.times.is_empty() {
-                row.push(MISSING.to_owned());
-                row.push(cell.count(End::Lost).to_string());
+                row.extend([MISSING.to_owned(), lost]);
                 row.resize(heads.len(), String::new());
                 return row;
             }
             let mean = cell.mean();
-            row.push(found(cell));
-            row.push(cell.count(End::Lost).to_string());
-            row.push(format!("[{}]", percents(cell.share())));
-            row.push(format!("{} [{}]", median(cell), ends(cell.median_interval())));
+            row.extend([found(cell), lost, format!("[{}]", percents(cell.share()))]);
+            row.push(median_with_interval(cell));
             row.push(format!("{} ± {}", short(mean.mean), short(mean.standard_error)));
-            row.extend(self.compared(cell));
             row
         };
         Table {
             title: "Bugs".to_owned(),
-            caption: format!(
-                "Intervals are for 95 %. Every arm is compared with `{}`; times sooner is the ratio of the means; p is of the \
-                 log-rank test, corrected after Holm over all comparisons.",
-                self.last.experiment.against
-            ),
+            caption: "Times are in the unit of the budget. Intervals are for 95 %; of the share Wilson's, of the median \
+                      Brookmeyer and Crowley's; the mean is that of the smaller of time and budget, with its standard error."
+                .to_owned(),
             columns: heads.map(str::to_owned).to_vec(),
             rows: self.cells.iter().map(row).collect(),
             words: 4,
         }
     }
 
-    /// The columns of a comparison; empty for the arm that all are compared with.
-    fn compared(&self, cell: &CellFigures<'_>) -> [String; 4] {
-        let Some(comparison) =
-            self.comparisons.iter().find(|comparison| std::ptr::eq(comparison.first, cell))
-        else {
-            return Default::default();
+    fn comparison_table(&self) -> Table {
+        let heads =
+            ["bug", "arm", "campaigns", "median", "against", "times sooner", "A12", "p", "p corrected"];
+        let row = |comparison: &Comparison<'_>| {
+            let (first, second) = (comparison.first, comparison.second);
+            let mut row = vec![first.cell.bug.name.clone(), first.cell.arm.name.clone()];
+            if first.times.is_empty() || second.times.is_empty() {
+                row.push(MISSING.to_owned());
+                row.resize(heads.len(), String::new());
+                return row;
+            }
+            let interval = comparison.sooner_interval;
+            let interval = interval.map_or_else(String::new, |interval| format!(" [{}]", ends(interval)));
+            let (effect, tested) = (comparison.effect, comparison.corrected);
+            row.extend([
+                format!("{} and {}", first.times.len(), second.times.len()),
+                median(first),
+                median(second),
+                format!("{}{interval}", short(comparison.sooner)),
+                format!("{:.2} [{:.2}, {:.2}]", effect.value, effect.interval.low, effect.interval.high),
+                tested.map_or_else(|| "too few".to_owned(), |_| probability(comparison.test.p)),
+                tested.map_or_else(String::new, probability),
+            ]);
+            row
         };
-        if comparison.second.times.is_empty() {
-            return Default::default();
+        Table {
+            title: "Comparisons".to_owned(),
+            caption: format!(
+                "Every arm against `{}`. Times sooner: ratio of the means in the budget, with its bootstrap interval. A12: \
+                 chance that a campaign of the arm is faster. p: log-rank test; corrected after Holm over all rows.",
+                self.last.experiment.against
+            ),
+            columns: heads.map(str::to_owned).to_vec(),
+            rows: self.comparisons.iter().map(row).collect(),
+            words: 2,
         }
-        let interval =
-            comparison.sooner_interval.map_or_else(String::new, |interval| format!(" [{}]", ends(interval)));
-        let effect = comparison.effect;
-        let tested = comparison.corrected;
-        [
-            format!("{}{interval}", short(comparison.sooner)),
-            format!("{:.2} [{:.2}, {:.2}]", effect.value, effect.interval.low, effect.interval.high),
-            tested.map_or_else(|| "too few".to_owned(), |_| probability(comparison.test.p)),
-            tested.map_or_else(String::new, probability),
-        ]
     }
 
     fn effort_table(&self) -> Table {
@@ -205,7 +206,7 @@ impl Results<'_> {
             row.push(if any.lens.is_empty() { "none".to_owned() } else { any.lens.join(", ") });
             row.push(effort.steps.map_or_else(|| "-".to_owned(), whole));
             row.push(effort.executions.map_or_else(|| "-".to_owned(), whole));
-            row.push(effort.cpu_seconds.map_or_else(|| "-".to_owned(), short));
+            row.push(effort.cpu_seconds.map_or_else(|| "-".to_owned(), processor_time));
             row.push(effort.steps_per_second.map_or_else(|| "-".to_owned(), whole));
             row.push(
                 effort.returning.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0)),
@@ -356,6 +357,19 @@ fn curve(cell: &CellFigures<'_>) -> Curve {
 fn found(cell: &CellFigures<'_>) -> String {
     let all = format!("{} of {}", cell.count(End::Found), cell.times.len());
     if cell.rows.len() < cell.planned { format!("{all}, {} planned", cell.planned) } else { all }
+}
+
+/// Processor time is told by the clock tick of the kernel.
+fn processor_time(seconds: f64) -> String {
+    if seconds < 0.01 { "under 0.01".to_owned() } else { short(seconds) }
+}
+
+/// The median with its interval, an end of which may be beyond the budget.
+fn median_with_interval(cell: &CellFigures<'_>) -> String {
+    let Interval { low, high } = cell.median_interval();
+    let horizon = short(cell.cell.bug.budget.horizon());
+    let end = |value: f64| if value.is_finite() { short(value) } else { format!("over {horizon}") };
+    if low.is_finite() { format!("{} [{}, {}]", median(cell), end(low), end(high)) } else { median(cell) }
 }
 
 fn ends(interval: Interval) -> String {

@@ -13,7 +13,7 @@ use crate::execute::{Execution, Misfit, Mode, execute_explicit};
 use crate::fingerprint::Fingerprint;
 use item::{Item, ItemRun, Substitute, cone, unnamed};
 use misrule_world::{Choice, ChoiceKind, FaultProfile, NodeId, Rng, Run, Slot, Watch, whole_core};
-use simpler::{renamed, simpler};
+use simpler::{is_simpler, renamed, simpler};
 use std::collections::BTreeSet;
 
 /// How much work a minimisation may do.
@@ -177,8 +177,8 @@ impl Search<'_> {
             if self.exhausted() || (smallest == 1 && self.choices() == before) {
                 return;
             }
-            if self.best.len() * 10 > before.len() * 9 {
-                grain = grain.saturating_mul(GRAIN);
+            if smallest > 1 && self.best.len() * 10 > before.len() * 9 {
+                grain *= GRAIN;
             }
         }
     }
@@ -188,7 +188,7 @@ impl Search<'_> {
         let mut candidate = self.best.clone();
         if let Some(Item { choice: Choice::Recover { core }, .. }) = candidate.last_mut() {
             *core = whole_core(self.run.menu().nodes);
-            self.attempt(&candidate, not_longer_and_other);
+            self.attempt(&candidate, is_simpler);
         }
     }
 
@@ -339,27 +339,29 @@ impl Search<'_> {
     /// Makes single choices simpler: smaller arguments, crashes that lose everything, the first message of a
     /// kind instead of a later one, a plain delivery instead of a loss or a duplicate, fewer sessions.
     fn simplify(&mut self) {
-        let renamed = renamed(&self.best, self.run.menu());
+        let renamed = renamed(&self.best, &self.run.menu().operations);
         if renamed != self.best {
-            self.attempt(&renamed, not_longer_and_other);
+            self.attempt(&renamed, is_simpler);
         }
         let mut at = 0;
-        while at < self.best.len() {
-            for choice in simpler(&self.best, at, self.run.menu()) {
-                if self.exhausted() {
-                    return;
-                }
-                let mut candidate = self.best.clone();
-                candidate[at].choice = choice;
-                if choice.slot().is_some_and(|slot| slot.at == Slot::FIRST_OF_KIND) {
-                    candidate[at].source = None;
-                }
-                if self.attempt(&candidate, not_longer_and_other) {
-                    break;
-                }
+        while at < self.best.len() && !self.exhausted() {
+            // As long as some form helps: each is simpler than the last.
+            if !self.simplify_at(at) {
+                at += 1;
             }
-            at += 1;
         }
+    }
+
+    /// Makes the choice at `at` simpler by one step, if that fails the same way.
+    fn simplify_at(&mut self, at: usize) -> bool {
+        simpler(&self.best, at, &self.run.menu().operations).into_iter().any(|choice| {
+            let mut candidate = self.best.clone();
+            candidate[at].choice = choice;
+            if choice.slot().is_some_and(|slot| slot.at == Slot::FIRST_OF_KIND) {
+                candidate[at].source = None;
+            }
+            !self.exhausted() && self.attempt(&candidate, is_simpler)
+        })
     }
 }
 
@@ -388,9 +390,4 @@ fn group(choice: Choice) -> (ChoiceKind, NodeId, u8) {
 
 fn shorter(candidate: &[Item], best: &[Item]) -> bool {
     candidate.len() < best.len()
-}
-
-fn not_longer_and_other(candidate: &[Item], best: &[Item]) -> bool {
-    let same = || candidate.iter().zip(best).all(|(a, b)| a.choice == b.choice);
-    candidate.len() < best.len() || (candidate.len() == best.len() && !same())
 }

@@ -172,7 +172,9 @@ fn corners(chart: &Chart, curve: &Curve, scale: &Scale, of: impl Fn(&CurvePoint)
         }
         corners.push((x, y));
     }
-    if let Some(last) = last {
+    // Where nothing is left the curve has ended.
+    let ended = curve.points.last().is_some_and(|point| point.y <= 0.0);
+    if let Some(last) = last.filter(|_| !ended) {
         corners.push((WIDTH - RIGHT, last));
     }
     corners
@@ -255,6 +257,18 @@ mod tests {
         assert!(drawn[1].contains("d=\"M52.0 10.0L448.0 10.0\""), "{}", drawn[1]);
         assert_eq!((out.matches("class=\"band").count(), out.matches("class=\"mark").count()), (1, 1));
         assert!(!out.contains("a<b") && !out.contains("NaN"), "{out}");
+    }
+
+    #[test]
+    fn a_curve_ends_where_nothing_is_left() {
+        let points = vec![CurvePoint { x: 1.0, y: 0.0, low: 0.0, high: 0.9 }];
+        let curve = Curve { points, ..Curve::default() };
+        let chart = Chart { horizontal_end: 10.0, curves: vec![curve], ..Chart::default() };
+        let mut out = String::new();
+        draw(&chart, &mut out);
+        let drawn =
+            out.lines().find(|line| line.contains("class=\"curve") && line.contains("<title>")).unwrap();
+        assert_eq!(drawn.matches('L').count(), 2, "{drawn}");
     }
 
     #[test]

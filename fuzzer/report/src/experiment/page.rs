@@ -18,7 +18,7 @@ pub fn experiment_page(experiment: &Experiment) -> String {
         escape(&experiment.question)
     );
     for notice in &experiment.notices {
-        let _ = writeln!(out, "<p class=\"notice\">{}</p>", escape(notice));
+        let _ = writeln!(out, "<p class=\"notice\">{}</p>", prose(notice));
     }
     verdicts(&experiment.verdicts, &mut out);
     charts(
@@ -44,6 +44,22 @@ pub fn experiment_page(experiment: &Experiment) -> String {
     out
 }
 
+/// Text in which names stand between backticks.
+fn prose(text: &str) -> String {
+    let escaped = escape(text);
+    let mut out = String::with_capacity(escaped.len());
+    for (at, part) in escaped.split('`').enumerate() {
+        if at > 0 {
+            out.push_str(if at % 2 == 1 { "<code>" } else { "</code>" });
+        }
+        out.push_str(part);
+    }
+    if escaped.matches('`').count() % 2 == 1 {
+        out.push_str("</code>");
+    }
+    out
+}
+
 fn verdicts(verdicts: &[Verdict], out: &mut String) {
     if verdicts.is_empty() {
         return;
@@ -61,7 +77,7 @@ fn verdicts(verdicts: &[Verdict], out: &mut String) {
             "<li><span class=\"verdict {class}\">{mark} {}</span> <b>{}</b> {}</li>",
             verdict.kind.words(),
             escape(&verdict.about),
-            escape(&verdict.text)
+            prose(&verdict.text)
         );
     }
     out.push_str("</ul>\n");
@@ -81,7 +97,7 @@ fn charts(title: &str, caption: &str, charts: &[Chart], out: &mut String) {
 fn draw_table(table: &Table, out: &mut String) {
     let _ = writeln!(out, "<h2>{}</h2>", escape(&table.title));
     if !table.caption.is_empty() {
-        let _ = writeln!(out, "<p class=\"hint\">{}</p>", escape(&table.caption));
+        let _ = writeln!(out, "<p class=\"hint\">{}</p>", prose(&table.caption));
     }
     let class = |at: usize| if at < table.words { "" } else { " class=\"n\"" };
     out.push_str("<div class=\"wide\"><table>\n<thead><tr>");
@@ -178,6 +194,12 @@ mod tests {
         ];
         assert!(order.map(place).is_sorted(), "{page}");
         assert_eq!(page.matches("<tr class=\"missing\">").count(), 1);
+    }
+
+    #[test]
+    fn names_between_backticks_are_code() {
+        assert_eq!(super::prose("`a<` or `b`"), "<code>a&lt;</code> or <code>b</code>");
+        assert_eq!(super::prose("an odd `one"), "an odd <code>one</code>");
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl Faults {
 
     /// An operation was done, or failed.
     pub(super) fn did(&mut self, class: Class) {
-        if !matches!(class, Class::Read | Class::ReadLog | Class::Look) {
+        if !class.is_read() {
             self.done += 1;
             self.reach();
         }

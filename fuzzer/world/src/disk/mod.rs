@@ -51,6 +51,8 @@ pub(crate) struct Disk {
     operations: Vec<DiskOperation>,
     lines: Vec<String>,
     count: u32,
+    /// Operations since the step began that are no reads.
+    changes: u32,
     watch: DiskWatch,
 }
 
@@ -203,6 +205,7 @@ fn operate<R>(
             return Err(DiskError::OutsideStep(thread));
         };
         disk.count += 1;
+        disk.changes += u32::from(!class.is_read());
         let spent = disk.count > OPERATIONS_MAX;
         if spent || disk.files.bytes() > DISK_BYTES_MAX {
             drop(current);
@@ -242,6 +245,7 @@ impl Disk {
             operations: Vec::new(),
             lines: Vec::new(),
             count: 0,
+            changes: 0,
             watch: DiskWatch::Nothing,
         }
     }
@@ -302,7 +306,7 @@ impl Disk {
     fn forget_operations(&mut self) {
         self.operations.clear();
         self.lines.clear();
-        self.count = 0;
+        (self.count, self.changes) = (0, 0);
     }
 
     /// Whether the step has done nothing here, and no choice had decided about it.
@@ -328,6 +332,11 @@ impl Disk {
     /// How much is on the disk, in bytes: records, files, and what of former content a crash could bring back.
     pub(crate) fn bytes(&self) -> usize {
         self.log.bytes() + self.files.bytes()
+    }
+
+    /// Operations since the step began that are no reads: as crash points count them.
+    pub(crate) fn changes(&self) -> u32 {
+        self.changes
     }
 
     /// Units that a crash now may lose.

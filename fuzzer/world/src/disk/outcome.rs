@@ -55,6 +55,13 @@ pub(crate) enum Class {
     Look,
 }
 
+impl Class {
+    /// Whether the disk stays as it is.
+    pub(crate) fn is_read(self) -> bool {
+        matches!(self, Self::Read | Self::ReadLog | Self::Look)
+    }
+}
+
 impl DiskOutcome {
     /// All outcomes with the words of the schedule text.
     pub const ALL: [(Self, &'static str); 12] = [

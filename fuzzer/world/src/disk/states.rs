@@ -95,6 +95,7 @@ impl Search<'_> {
         let numbers = 0..count;
         let shapes = [Keep::ALL, Keep::TORN_LAST]
             .into_iter()
+            .chain((1..64).map(Keep::all_but_last))
             .chain((0..=count).map(Keep::prefix))
             .chain(numbers.clone().map(Keep::all_but))
             .chain(numbers.map(Keep::only));

@@ -128,7 +128,7 @@ fn keyed_form(values: KeyedValues) -> &'static str {
 }
 
 /// The forms of what a crash keeps.
-const KEEP: &str = "a number of units from 0 to 65535, `[0,2-4]` with units up to 30, `all`, `none`, `all-but-2` or `torn-last`";
+const KEEP: &str = "a number of units from 0 to 65535, `[0,2-4]` with units up to 30, `all`, `none`, `all-but-2`, `all-but-last-[0,2]` or `torn-last`";
 
 /// Reads the arguments of one choice.
 struct Reader<'w, 'a> {

@@ -41,6 +41,9 @@ impl<S: System, J: Judge<S>> World<S, J> {
         let at = usize::from(node);
         let disk = self.disks[at].as_mut()?;
         self.menu.unsynced[at] = disk.pending().min(usize::from(u16::MAX)) as u16;
+        if disk.changes() > 0 {
+            self.menu.changes[at] = disk.changes().min(u32::from(u16::MAX)) as u16;
+        }
         if disk.has_files() {
             self.menu.files |= 1 << node;
         }

@@ -5,13 +5,13 @@ mod told;
 use super::write_json;
 use crate::clock::Stopwatch;
 use crate::exit::{Error, INTERRUPTED, OK, UNKNOWN};
-use crate::experiment::Cell;
 use crate::experiment::file::{File, TIERS};
 use crate::experiment::folder::{ExperimentFolder, contradiction};
 use crate::experiment::machine::{self, Record};
 use crate::experiment::pool::{self, Pool};
 use crate::experiment::probe;
 use crate::experiment::row::{End, Row};
+use crate::experiment::{Bug, Cell};
 use crate::findings::quoted;
 use crate::interrupt;
 use crate::session::Session;
@@ -74,7 +74,8 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
              campaigns, bugs and arms: name another folder with --out"
         )));
     }
-    let cells = cells(arguments, &file)?;
+    let base = path.parent().unwrap_or(Path::new("")).to_owned();
+    let cells = cells(arguments, &file, &base, session)?;
     let own = session.program.clone();
     let own = own.ok_or_else(|| Error::Internal("an experiment needs a program to run".to_owned()))?;
     let workers = workers(arguments)?;
@@ -82,7 +83,6 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
         interrupt::install();
     }
     let scratch = Scratch::new()?;
-    let base = path.parent().unwrap_or(Path::new("")).to_owned();
     let resolved = probe::resolve(&file, &cells, &own, &base, &scratch.0)?;
     let record = Record::now(
         &file.experiment,
@@ -140,14 +140,29 @@ fn folder(arguments: &Arguments, session: &Session<'_>) -> Result<ExperimentFold
     Ok(ExperimentFolder { path: session.at(&shown), shown })
 }
 
-/// The cells that are asked for.
-fn cells<'a>(arguments: &Arguments, file: &'a File) -> Result<Vec<Cell<'a>>, Error> {
+/// The cells that are asked for. Those whose program has not been built are left out: they are shown as missing.
+fn cells<'a>(
+    arguments: &Arguments,
+    file: &'a File,
+    base: &Path,
+    session: &mut Session<'_>,
+) -> Result<Vec<Cell<'a>>, Error> {
     let mut cells = file.experiment.cells();
     if let Some(tier) = &arguments.tier {
         cells.retain(|cell| cell.bug.tier.as_ref() == Some(tier));
     }
     if cells.is_empty() {
         return Err(Error::Usage("no bug of the file has that tier".to_owned()));
+    }
+    let absent = |bug: &Bug| bug.program.as_ref().filter(|program| !base.join(program).exists()).cloned();
+    for bug in file.experiment.bugs.iter().filter(|bug| cells.iter().any(|cell| cell.bug.name == bug.name)) {
+        if let Some(program) = absent(bug) {
+            session.warn(&format!("bug `{}` is left out: there is no program {program}", bug.name))?;
+        }
+    }
+    cells.retain(|cell| absent(cell.bug).is_none());
+    if cells.is_empty() {
+        return Err(Error::Usage("no program of any bug is there".to_owned()));
     }
     Ok(cells)
 }

@@ -59,9 +59,9 @@ pub(super) struct Arguments {
     /// Stop after so many steps, all executions together
     #[arg(long, value_name = "N", value_parser = numbers::count)]
     steps: Option<u64>,
-    /// Longest execution, in steps
-    #[arg(long, value_name = "N", value_parser = numbers::steps, default_value = "30000")]
-    steps_max: u32,
+    /// Longest execution, in steps [default: the target's own, mostly 30,000]
+    #[arg(long, value_name = "N", value_parser = numbers::steps)]
+    steps_max: Option<u32>,
     /// Stop after so much time: 500ms, 30s, 5m, 2h
     #[arg(long, value_name = "TIME", value_parser = numbers::time)]
     time: Option<Duration>,

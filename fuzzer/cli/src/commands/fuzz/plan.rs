@@ -51,7 +51,7 @@ impl<'a> Plan<'a> {
             stop_after_findings: arguments.stop_after,
             until: arguments.until.clone(),
             minimise: if arguments.minimize == "no" { Budget::NONE } else { Budget::default() },
-            steps_max: arguments.steps_max,
+            steps_max: arguments.steps_max.unwrap_or(target.steps_max),
             conformance: match arguments.conformance.as_str() {
                 "always" => Conformance::Always,
                 "off" => Conformance::Off,

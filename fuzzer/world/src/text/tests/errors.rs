@@ -238,11 +238,11 @@ const CHOICES: &[(&str, &str)] = &[
     ("crash 1 1", "9: expected `keep=…`, found `1`"),
     (
         "crash 1 keep=65536",
-        "14: expected a number of units from 0 to 65535, `[0,2-4]` with units up to 30, `all`, `none`, `all-but-2` or `torn-last`, found `65536`",
+        "14: expected a number of units from 0 to 65535, `[0,2-4]` with units up to 30, `all`, `none`, `all-but-2`, `all-but-last-[0,2]` or `torn-last`, found `65536`",
     ),
     (
         "crash 1 keep=[1,31]",
-        "14: expected a number of units from 0 to 65535, `[0,2-4]` with units up to 30, `all`, `none`, `all-but-2` or `torn-last`, found `[1,31]`",
+        "14: expected a number of units from 0 to 65535, `[0,2-4]` with units up to 30, `all`, `none`, `all-but-2`, `all-but-last-[0,2]` or `torn-last`, found `[1,31]`",
     ),
     ("crash 1 keep=1 2", "16: expected `at=…`, found `2`"),
     ("crash 1 at=1 keep=1", "14: expected the end of the line, found `keep=1`"),

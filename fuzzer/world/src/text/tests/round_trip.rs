@@ -210,7 +210,9 @@ fn random_choice(rng: &mut Rng, vocabulary: &Vocabulary) -> Choice {
                 0 => Keep::prefix(rng.below(3) as u16 * 32_767),
                 1 => Keep::bits(rng.next() as u32),
                 2 => Keep::all_but(rng.next() as u16),
-                _ => [Keep::ALL, Keep::TORN_LAST, Keep::only(99)][rng.below(3) as usize],
+                _ => {
+                    [Keep::ALL, Keep::TORN_LAST, Keep::only(99), Keep::all_but_last(5)][rng.below(4) as usize]
+                }
             };
             match rng.below(3) {
                 0 => Choice::CrashAt { node, at: rng.next() as u16, keep },
