@@ -44,7 +44,8 @@ impl Saver<'_> {
     pub(crate) fn save(&self, finding: &Finding, number: usize) -> Result<Saved, Error> {
         let recorded = self.recorded(finding);
         let setup = recorded.map_or(self.setup, |entry| &entry.setup);
-        let mut run = self.target.open(setup).map_err(|error| Error::Internal(error.to_string()))?;
+        let mut run =
+            misrule_engine::open(self.target, setup).map_err(|error| Error::Internal(error.to_string()))?;
         let mut header = match recorded {
             Some(entry) => entry.file.header.clone(),
             None => self.header(finding),

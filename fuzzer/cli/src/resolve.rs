@@ -2,7 +2,7 @@
 
 use crate::exit::Error;
 use crate::session::Session;
-use misrule_engine::{RecoveryWhen, STRATEGIES};
+use misrule_engine::{Listens, RecoveryWhen, SIGNALS, STRATEGIES};
 use misrule_world::text::{parse_faults, parse_profiles, utf8};
 use misrule_world::{Contract, FaultProfile, LinkOrder, Setting, Settings, Target};
 use std::path::Path;
@@ -91,46 +91,63 @@ pub(crate) fn guidance(target: &Target, given: Option<&str>) -> Result<&'static 
     let Some(name) = given else {
         return Ok(if target.lenses.is_empty() { "random" } else { "frontier" });
     };
-    let known = || STRATEGIES.iter().map(|(name, _)| *name);
+    let known = || STRATEGIES.iter().map(|strategy| strategy.name);
     known().find(|known| *known == name).ok_or_else(|| Error::unknown("guidance", name, known()))
 }
 
-/// Full names of lenses. A name without `@` is the model's lens if there is one, else the implementation's.
+/// Full names of lenses, signals last. A name without `@` is the model's lens if there is one, else the
+/// implementation's, else a signal.
 pub(crate) fn lenses(
     target: &Target,
     given: Option<&str>,
     guidance: &str,
     contract: Contract,
 ) -> Result<Vec<String>, Error> {
-    let has = |name: &str| target.lenses.contains(&name);
+    let listens = STRATEGIES.iter().find(|s| s.name == guidance).map_or(Listens::Nothing, |s| s.listens);
     let mut chosen: Vec<String> = Vec::new();
     match given {
-        None if guidance == "random" => {}
-        None => {
-            let pairs = ["pairs@model", "pairs@impl"].into_iter().find(|name| has(name));
-            chosen.extend(pairs.or_else(|| target.lenses.first().copied()).map(str::to_owned));
-            if contract.order == LinkOrder::Reorder && has("waiting@impl") {
-                chosen.push("waiting@impl".to_owned());
-            }
-        }
+        None => default_lenses(target, listens, contract, &mut chosen),
         Some("none" | "") => {}
         Some(names) => {
             for name in names.split(',').map(str::trim) {
+                let known = || target.lenses.iter().copied().chain(SIGNALS.iter().map(|(name, _)| *name));
                 let full = [name.to_owned(), format!("{name}@model"), format!("{name}@impl")];
-                let Some(full) = full.into_iter().find(|full| has(full)) else {
-                    return Err(Error::unknown("lens", name, target.lenses.iter().copied()));
+                let Some(full) = full.into_iter().find(|full| known().any(|known| known == full)) else {
+                    return Err(Error::unknown("lens", name, known()));
                 };
                 if !chosen.contains(&full) {
                     chosen.push(full);
                 }
             }
+            chosen.sort_by_key(|name| SIGNALS.iter().any(|(signal, _)| signal == name));
         }
     }
-    if chosen.is_empty() && guidance != "random" {
+    if chosen.is_empty() && listens != Listens::Nothing {
         let text = format!("guidance `{guidance}` needs a lens; take one with --lens, or --guidance random");
         return Err(Error::Usage(text));
     }
     Ok(chosen)
+}
+
+/// What a strategy listens to where nothing is asked for. A target without lenses has signals only.
+fn default_lenses(target: &Target, listens: Listens, contract: Contract, chosen: &mut Vec<String>) {
+    let has = |name: &str| target.lenses.contains(&name);
+    let preferred = |names: &[&str]| {
+        let of_target = names.iter().find(|name| has(name)).or_else(|| target.lenses.first());
+        of_target.map_or_else(|| "happens-before".to_owned(), |name| (*name).to_owned())
+    };
+    match listens {
+        Listens::Nothing => {}
+        Listens::Signal(name) => chosen.push(name.to_owned()),
+        Listens::Lens(name) => chosen.push(preferred(&[&format!("{name}@model"), &format!("{name}@impl")])),
+        Listens::Lenses => {
+            chosen.push(preferred(&["pairs@model", "pairs@impl"]));
+            let waits = contract.order == LinkOrder::Reorder && has("waiting@impl");
+            if waits && !chosen.contains(&"waiting@impl".to_owned()) {
+                chosen.push("waiting@impl".to_owned());
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -154,6 +171,13 @@ mod tests {
         );
         assert!(lenses(&target, None, "random", reorder).unwrap().is_empty());
         assert!(lenses(&target, Some("none"), "frontier", fifo).is_err());
+        let of = |target: &_, guidance| lenses(target, None, guidance, fifo).unwrap();
+        assert_eq!(get(&target, Some("trace,pairs"), fifo), ["pairs@model", "trace"], "signals come last");
+        assert_eq!(of(&target, "mallory"), ["happens-before"]);
+        assert_eq!(of(&target, "pct"), Vec::<String>::new());
+        assert!(
+            lenses(&target, Some("tracce"), "frontier", fifo).unwrap_err().to_string().contains("`trace`?")
+        );
         let error = lenses(&target, Some("piars"), "frontier", fifo).unwrap_err().to_string();
         assert!(
             error.contains("unknown lens `piars` (did you mean `pairs@impl`?)")
@@ -164,7 +188,9 @@ mod tests {
         assert_eq!(get(&target, None, reorder), ["pairs@impl"]);
         target = target.lenses(&["counts@impl"]);
         assert_eq!(get(&target, None, reorder), ["counts@impl"]);
+        assert_eq!(of(&target, "modelfuzz"), ["counts@impl"], "there is no `detailed`");
         target = target.lenses(&[]);
+        assert_eq!(of(&target, "frontier"), ["happens-before"]);
         assert_eq!(guidance(&target, None).unwrap(), "random");
         assert!(
             guidance(&target, Some("fronteir")).unwrap_err().to_string().contains("did you mean `frontier`?")

@@ -9,6 +9,7 @@ use crate::guidance::strategy;
 use crate::minimise::Budget;
 use crate::replay::replay_recorded;
 use crate::sample::{RecoverySummary, RecoveryWhen};
+use crate::signal::open;
 use crate::way::Way;
 use crate::{EngineError, MutatorYield};
 use misrule_models::stable_hash;
@@ -151,6 +152,8 @@ pub struct Summary {
     pub keys_beyond: u64,
     /// Schedules kept.
     pub kept: usize,
+    /// Whether the strategy ended the campaign, since it has run all that there is in its scope.
+    pub exhausted: bool,
     /// What the judge counted.
     pub tally: Tally,
     /// How often each kind of choice was executed, and how often it had an effect.
@@ -187,8 +190,8 @@ pub fn campaign(campaign: &Campaign<'_>, observer: &mut dyn Observer) -> Result<
     let (settings, lenses) = Settings::of(setup, options);
     let guidance = strategy(&options.guidance, options.faults, lenses, options.steps_max)
         .ok_or_else(|| EngineError::Guidance(options.guidance.clone()))?;
-    let fuzz = Loop::new(campaign.target.open(setup)?, guidance, settings, lenses)?;
-    let spare = campaign.target.open(setup)?;
+    let fuzz = Loop::new(open(campaign.target, setup)?, guidance, settings, lenses)?;
+    let spare = open(campaign.target, setup)?;
     let mut state = Running {
         campaign,
         observer,
@@ -256,6 +259,10 @@ impl Running<'_> {
 
     fn fuzz(&mut self) -> Result<(), EngineError> {
         while !self.spent() {
+            if self.fuzz.done() {
+                self.outcome.summary.exhausted = true;
+                break;
+            }
             let observed = self.fuzz.once()?;
             let execution = &observed.execution;
             let summary = &mut self.outcome.summary;

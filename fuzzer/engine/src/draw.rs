@@ -124,6 +124,11 @@ impl Drawer {
         message(menu, rng).map(Choice::Deliver)
     }
 
+    /// A choice of that kind whatever its weight, or `None` when it has nothing to offer now.
+    pub(crate) fn of_kind(&mut self, kind: ChoiceKind, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
+        if self.offered(menu) & bit(kind) == 0 { None } else { self.choice(kind, menu, rng) }
+    }
+
     /// Which kinds have something to offer now: bit set.
     fn offered(&self, menu: &Menu) -> u32 {
         let mut offered = self.possible;

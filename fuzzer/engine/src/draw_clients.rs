@@ -39,7 +39,8 @@ pub(crate) fn peer(menu: &Menu, node: NodeId, rng: &mut Rng) -> NodeId {
     if other >= node { (other + 1).min(menu.nodes - 1) } else { other }
 }
 
-fn drawn(argument: Argument, node: NodeId, menu: &Menu, rng: &mut Rng) -> u32 {
+/// An argument of a request of the node.
+pub(crate) fn drawn(argument: Argument, node: NodeId, menu: &Menu, rng: &mut Rng) -> u32 {
     match argument {
         Argument::None => 0,
         Argument::Fresh => menu.fresh,

@@ -73,9 +73,9 @@ impl Watcher for Unwatched {
 
 /// Gives the choices that follow a schedule's explicit ones.
 pub trait Chooser {
-    /// The next choice, or `None` to end the execution. `news` says whether the last step showed something
-    /// new.
-    fn next(&mut self, run: &dyn Run, news: bool) -> Option<Choice>;
+    /// The next choice, or `None` to end the execution. `report` is that of the last choice; `news` says whether it
+    /// was executed and showed something new.
+    fn next(&mut self, run: &dyn Run, report: &Report, news: bool) -> Option<Choice>;
 }
 
 /// How to execute.
@@ -125,7 +125,7 @@ pub fn execute(
     }
     if let Some(chooser) = chooser {
         while out.failure.is_none() {
-            let Some(choice) = chooser.next(run, news) else { break };
+            let Some(choice) = chooser.next(run, report, news) else { break };
             run.step(choice, report);
             if report.effect == Effect::Applied {
                 out.choices.push(report.choice);
@@ -194,7 +194,7 @@ impl TailChooser {
 }
 
 impl Chooser for TailChooser {
-    fn next(&mut self, run: &dyn Run, _news: bool) -> Option<Choice> {
+    fn next(&mut self, run: &dyn Run, _report: &Report, _news: bool) -> Option<Choice> {
         self.left = self.left.checked_sub(1)?;
         if !std::mem::replace(&mut self.started, true) {
             self.drawer.reset(run.menu(), &mut self.rng);

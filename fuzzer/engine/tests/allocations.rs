@@ -5,7 +5,10 @@ mod common;
 
 use allocation_counter::measure;
 use common::{setup, two_phase_commit};
-use misrule_engine::{Archive, Chooser, Execution, Guidance, Misfit, Mode, Watcher, execute, strategy};
+use misrule_engine::{
+    Archive, Chooser, Execution, Guidance, Misfit, Mode, STRATEGIES, Unwatched, Watcher, execute, open,
+    strategy,
+};
 use misrule_world::{Choice, FaultProfile, Report, Rng, Run, Setup, Target, Watch};
 
 /// Steps that are counted.
@@ -17,11 +20,14 @@ struct Guided<'a> {
     guidance: &'a mut dyn Guidance,
     rng: &'a mut Rng,
     left: u32,
+    /// Tells of news so often, whatever is seen.
+    news_every: Option<u32>,
 }
 
 impl Chooser for Guided<'_> {
-    fn next(&mut self, run: &dyn Run, news: bool) -> Option<Choice> {
-        self.left = self.guidance.extend(news, self.left).checked_sub(1)?;
+    fn next(&mut self, run: &dyn Run, report: &Report, news: bool) -> Option<Choice> {
+        let news = self.news_every.map_or(news, |every| self.left.is_multiple_of(every));
+        self.left = self.guidance.saw(report, news, self.left).checked_sub(1)?;
         self.guidance.pick(run.menu(), self.rng)
     }
 }
@@ -54,11 +60,11 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(target: &Target, setup: &Setup) -> Self {
+    fn new(target: &Target, setup: &Setup, guidance: &str) -> Self {
         let lenses = setup.lenses.len();
         Self {
-            run: target.open(setup).expect("a valid setup"),
-            guidance: strategy("frontier", FaultProfile::Default, lenses, 30_000).expect("a strategy"),
+            run: open(target, setup).expect("a valid setup"),
+            guidance: strategy(guidance, FaultProfile::Default, lenses, 30_000).expect("a strategy"),
             archive: Archive::new(lenses),
             report: Report::default(),
             execution: Execution::default(),
@@ -73,7 +79,8 @@ impl Bench {
         while steps < STEPS {
             let plan = self.guidance.plan(&self.archive, &mut planning);
             self.archive.start_run();
-            let mut chooser = Guided { guidance: &mut *self.guidance, rng: &mut rng, left: LENGTH };
+            let mut chooser =
+                Guided { guidance: &mut *self.guidance, rng: &mut rng, left: LENGTH, news_every: None };
             let mut entering = Entering { archive: &mut self.archive, new: 0 };
             execute(
                 &mut *self.run,
@@ -87,14 +94,14 @@ impl Bench {
             new += entering.new;
             assert_eq!(self.execution.failure, None);
             steps += u64::from(self.execution.steps());
-            self.guidance.learn(&plan, &self.execution);
+            let _ = self.guidance.learn(&plan, &self.execution);
         }
         (steps, new)
     }
 }
 
-fn counted(target: &Target, setup: &Setup, conformance: bool) {
-    let mut bench = Bench::new(target, setup);
+fn counted(target: &Target, setup: &Setup, conformance: bool, guidance: &str) {
+    let mut bench = Bench::new(target, setup, guidance);
     // The same executions twice: the first time grows what the second one needs.
     bench.execute(3, conformance);
     let mut again = (0, 0);
@@ -108,8 +115,8 @@ fn counted(target: &Target, setup: &Setup, conformance: bool) {
 fn two_phase_commit_with_model_and_default_lenses() {
     let target = two_phase_commit();
     let setup = setup(&target, &[], &["pairs@model", "waiting@impl"]);
-    counted(&target, &setup, true);
-    counted(&target, &setup, false);
+    counted(&target, &setup, true, "frontier");
+    counted(&target, &setup, false, "frontier");
 }
 
 #[test]
@@ -117,5 +124,46 @@ fn two_phase_commit_with_every_lens() {
     let target = two_phase_commit();
     let lenses = target.lenses.clone();
     // Lenses of whole states meet new cells for ever: the archive stops keeping them, and still allocates nothing.
-    counted(&target, &setup(&target, &[], &lenses), true);
+    counted(&target, &setup(&target, &[], &lenses), true, "frontier");
+}
+
+/// Learns and picks as in a campaign; keys are made and shown to the strategy, but no archive grows.
+fn unarchived(bench: &mut Bench, rng: &mut Rng) -> u64 {
+    let (mut steps, mut planning) = (0, Rng::new(rng.next()));
+    let watch = Watch { keys: true, ..Watch::default() };
+    while steps < STEPS / 4 {
+        let plan = bench.guidance.plan(&bench.archive, &mut planning);
+        let left = plan.tail.min(LENGTH);
+        let mut chooser = Guided { guidance: &mut *bench.guidance, rng, left, news_every: Some(97) };
+        execute(
+            &mut *bench.run,
+            Mode { seed: 3, watch, misfit: Misfit::Skip },
+            &[],
+            Some(&mut chooser),
+            &mut Unwatched,
+            &mut bench.report,
+            &mut bench.execution,
+        );
+        steps += u64::from(bench.execution.steps());
+        let _ = bench.guidance.learn(&plan, &bench.execution);
+    }
+    steps
+}
+
+#[test]
+fn no_strategy_and_no_signal_allocates_step_by_step() {
+    let target = two_phase_commit();
+    for strategy in STRATEGIES {
+        let setup = setup(&target, &[], &["pairs@impl", "happens-before", "trace"]);
+        let mut bench = Bench::new(&target, &setup, strategy.name);
+        let mut rng = Rng::new(3);
+        (0..3).for_each(|_| {
+            unarchived(&mut bench, &mut rng);
+        });
+        let mut steps = 0;
+        let found = measure(|| steps = unarchived(&mut bench, &mut rng));
+        // Executions differ, so that now and then a buffer grows.
+        let many = found.count_total * 1_000 > steps;
+        assert!(!many, "{}: {} allocations in {steps} steps", strategy.name, found.count_total);
+    }
 }

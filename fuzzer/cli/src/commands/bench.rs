@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     /// What decides what runs next
     #[arg(long, value_name = "NAME")]
     guidance: Option<String>,
-    /// Lenses that guide, with commas between; `none` for none
+    /// Lenses and signals that guide, with commas between; `none` for none
     #[arg(long, value_name = "NAMES")]
     lens: Option<String>,
     /// What links and disks promise; overrides what it names

@@ -5,6 +5,7 @@ use crate::exit::{Error, OK};
 use crate::resolve;
 use crate::session::Session;
 use clap::Args;
+use misrule_engine::{SIGNALS, STRATEGIES};
 use misrule_world::{Contract, Control, SettingKind, Target};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -27,7 +28,10 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     };
     if arguments.json {
         let targets: Vec<Value> = targets.iter().map(|target| as_json(target)).collect();
-        write_json(session, &json!({ "targets": targets }))?;
+        let named = |(name, about): (&str, &str)| json!({ "name": name, "description": about });
+        let strategies: Vec<Value> = STRATEGIES.iter().map(|s| named((s.name, s.about))).collect();
+        let signals: Vec<Value> = SIGNALS.iter().copied().map(named).collect();
+        write_json(session, &json!({ "targets": targets, "strategies": strategies, "signals": signals }))?;
         return Ok(OK);
     }
     let mut text = String::new();
@@ -40,6 +44,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
         for target in &targets {
             let _ = writeln!(text, "{:<widest$}  {:<8} {}", target.name, target.version, target.description);
         }
+        guidance(&mut text);
     }
     write!(session.out, "{text}")?;
     match &targets[..] {
@@ -55,6 +60,19 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
         _ => writeln!(session.out, "targets={}", targets.len())?,
     }
     Ok(OK)
+}
+
+/// What guides, whatever the target.
+fn guidance(out: &mut String) {
+    let mut table = |title: &str, rows: &mut dyn Iterator<Item = (&str, &str)>| {
+        let _ = writeln!(out, "\n{title}");
+        for (name, about) in rows {
+            let _ = writeln!(out, "  {name:<21}  {about}");
+        }
+    };
+    table("strategies (--guidance NAME)", &mut STRATEGIES.iter().map(|s| (s.name, s.about)));
+    table("signals of every target, besides its lenses (--lens NAMES)", &mut SIGNALS.iter().copied());
+    out.push('\n');
 }
 
 fn in_full(target: &Target, out: &mut String) {

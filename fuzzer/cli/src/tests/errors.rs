@@ -11,6 +11,8 @@ fn unknown_names_exit_with_64_and_a_suggestion() {
         ("list tooy", "unknown target `tooy` (did you mean `toy`?)"),
         ("check tooy", "unknown target `tooy` (did you mean `toy`?)"),
         ("fuzz toy --guidance fronteir", "unknown guidance `fronteir` (did you mean `frontier`?)"),
+        ("fuzz toy --guidance modelfuz", "unknown guidance `modelfuz` (did you mean `modelfuzz`?)"),
+        ("fuzz toy --lens happens-befor", "unknown lens `happens-befor` (did you mean `happens-before`?)"),
         ("fuzz toy --lens piars@impl", "unknown lens `piars@impl` (did you mean `pairs@impl`?)"),
         ("fuzz toy --contract fifoo", "unknown contract word `fifoo` (did you mean `fifo`?)"),
         ("fuzz toy --set buond=3", "unknown setting `buond` (did you mean `bound`?)"),

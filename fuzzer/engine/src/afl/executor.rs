@@ -63,6 +63,8 @@ pub(crate) struct WorldExecutor<OT> {
     sampler: Sampler,
     /// What the calls take that LibAFL makes, where it is asked for.
     pub(crate) laps: Laps,
+    /// Whether the guidance has nothing left to run.
+    pub(crate) done: bool,
 }
 
 impl<OT> WorldExecutor<OT> {
@@ -75,7 +77,7 @@ impl<OT> WorldExecutor<OT> {
     ) -> Self {
         let (report, choices, laps) = (Report::default(), Vec::new(), Laps::default());
         let sampler = Sampler::new(settings.recovery, &*run, settings.seed);
-        Self { run, guidance, settings, observers, handle, report, choices, sampler, laps }
+        Self { run, guidance, settings, observers, handle, report, choices, sampler, laps, done: false }
     }
 
     fn watch(&self, execution: u64) -> Watch {
@@ -105,9 +107,9 @@ struct Guided<'a> {
 }
 
 impl Chooser for Guided<'_> {
-    fn next(&mut self, run: &dyn Run, news: bool) -> Option<Choice> {
+    fn next(&mut self, run: &dyn Run, report: &Report, news: bool) -> Option<Choice> {
         let news = news && !std::mem::take(&mut self.first);
-        self.left = self.guidance.extend(news, self.left);
+        self.left = self.guidance.saw(report, news, self.left);
         self.left = self.left.checked_sub(1)?;
         self.room = self.room.checked_sub(1)?;
         self.guidance.pick(run.menu(), &mut self.rng)

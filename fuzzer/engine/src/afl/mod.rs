@@ -131,6 +131,11 @@ impl Loop {
         self.state.metadata::<Archive>().map_err(|error| internal(&error))
     }
 
+    /// Whether the guidance has nothing left to run.
+    pub(crate) fn done(&self) -> bool {
+        self.executor.done
+    }
+
     /// How many schedules the corpus keeps.
     pub(crate) fn kept(&self) -> usize {
         self.state.corpus().count()

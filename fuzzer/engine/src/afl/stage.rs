@@ -126,7 +126,7 @@ impl Stage<WorldExecutor<Observers>, Manager, State, Engine> for Explore {
         Self::evaluate(fuzzer, executor, state, manager, &input)?;
         let start = executor.laps.now();
         let observed = &executor.observers.0.observed;
-        executor.guidance.learn(&plan, &observed.execution);
+        executor.done = executor.guidance.learn(&plan, &observed.execution).is_break();
         executor.laps.planning += executor.laps.now() - start;
         if let Some(at) = mutator {
             let row = &mut self.yields[at];

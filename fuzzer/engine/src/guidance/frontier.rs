@@ -8,7 +8,8 @@ use super::random::Random;
 use super::{Guidance, Plan};
 use crate::archive::Archive;
 use crate::execute::Execution;
-use misrule_world::{Choice, FaultProfile, Menu, Rng};
+use misrule_world::{Choice, FaultProfile, Menu, Report, Rng};
+use std::ops::ControlFlow;
 
 /// Parts in 100 of the steps that stay with the random ladder: it bounds the loss where a lens misleads.
 const RANDOM_PART: u64 = 30;
@@ -85,11 +86,11 @@ impl Guidance for Frontier {
         self.random.pick(menu, rng)
     }
 
-    fn extend(&mut self, news: bool, left: u32) -> u32 {
+    fn saw(&mut self, _report: &Report, news: bool, left: u32) -> u32 {
         if news { left.max(self.mean) } else { left }
     }
 
-    fn learn(&mut self, plan: &Plan, run: &Execution) {
+    fn learn(&mut self, plan: &Plan, run: &Execution) -> ControlFlow<()> {
         let steps = u64::from(run.steps());
         self.all_steps += steps.max(1);
         match plan.arm {
@@ -100,8 +101,9 @@ impl Guidance for Frontier {
             }
             _ => {
                 self.random_steps += steps;
-                self.random.learn(plan, run);
+                return self.random.learn(plan, run);
             }
         }
+        ControlFlow::Continue(())
     }
 }

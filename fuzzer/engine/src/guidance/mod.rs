@@ -1,15 +1,22 @@
-//! Guidance: what runs next.
+//! Guidance: what runs next. One file a strategy; `docs/guidance.md` has a paragraph for each.
 
+mod bonus_max_rl;
+mod corpus;
+mod exhaustive;
 mod frontier;
 mod ladder;
+mod mallory;
+mod modelfuzz;
+mod pct;
+mod pos;
+mod priority;
 mod random;
 
 use crate::archive::Archive;
 use crate::execute::Execution;
 use crate::way::Way;
-use frontier::Frontier;
-use misrule_world::{Choice, FaultProfile, Menu, Rng};
-use random::Random;
+use misrule_world::{Choice, FaultKind, FaultProfile, Menu, Report, Rng};
+use std::ops::ControlFlow;
 
 /// Decides what runs next.
 pub trait Guidance {
@@ -19,14 +26,14 @@ pub trait Guidance {
     /// Inside the tail: the next choice, or `None` when nothing can happen.
     fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice>;
 
-    /// After a step of the tail: how many more steps to draw, given how many are left. `news` says whether
-    /// the step showed something new.
-    fn extend(&mut self, _news: bool, left: u32) -> u32 {
+    /// Before each pick: what the last step showed, keys included. `news` says whether a key of it was new; it is
+    /// false for the step before the tail. Returns how many more steps to draw, given how many are left.
+    fn saw(&mut self, _report: &Report, _news: bool, left: u32) -> u32 {
         left
     }
 
-    /// After the execution.
-    fn learn(&mut self, plan: &Plan, run: &Execution);
+    /// After the execution. `Break` says that nothing is left to run.
+    fn learn(&mut self, plan: &Plan, run: &Execution) -> ControlFlow<()>;
 }
 
 /// What to execute.
@@ -42,11 +49,99 @@ pub struct Plan {
     pub arm: usize,
 }
 
-/// The strategies that exist, with one sentence each.
-pub const STRATEGIES: [(&str, &str); 2] = [
-    ("frontier", "returns to rarely visited cells and explores onward; 30 % of the steps stay random"),
-    ("random", "enabled choices by weight, lengths from a ladder of 30 to 30,000 with equal steps a rung"),
+/// What a strategy listens to where the user names no lens or signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listens {
+    /// To nothing: keys would change nothing.
+    Nothing,
+    /// To the target's default lenses.
+    Lenses,
+    /// To this lens, where the target has it: what the published tool counts.
+    Lens(&'static str),
+    /// To this signal.
+    Signal(&'static str),
+}
+
+/// A strategy by its name. The published ones are a strategy with the signal that they were published with.
+#[derive(Clone, Copy, Debug)]
+pub struct Strategy {
+    /// The name.
+    pub name: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+    /// What it listens to.
+    pub listens: Listens,
+    make: fn(FaultProfile, usize, u32) -> Box<dyn Guidance>,
+}
+
+/// The strategies that exist.
+pub const STRATEGIES: [Strategy; 10] = [
+    Strategy {
+        name: "frontier",
+        about: "returns to rarely visited cells and explores onward; 30 % of the steps stay random",
+        listens: Listens::Lenses,
+        make: |faults, lenses, steps_max| Box::new(frontier::Frontier::new(faults, lenses, steps_max)),
+    },
+    Strategy {
+        name: "random",
+        about: "enabled choices by weight, lengths from a ladder of 30 to 30,000 with equal steps a rung",
+        listens: Listens::Nothing,
+        make: |faults, _, steps_max| Box::new(random::Random::new(faults, steps_max)),
+    },
+    Strategy {
+        name: "pct",
+        about: "random priorities of links and timers, and few points at which one falls (Burckhardt et al. 2010)",
+        listens: Listens::Nothing,
+        make: |faults, _, steps_max| Box::new(pct::Pct::new(faults, steps_max)),
+    },
+    Strategy {
+        name: "pos",
+        about: "random priorities, drawn anew for what races with the step that runs (Yuan et al. 2018)",
+        listens: Listens::Nothing,
+        make: |faults, _, steps_max| Box::new(pos::Pos::new(faults, steps_max)),
+    },
+    Strategy {
+        name: "corpus",
+        about: "mutants of kept schedules, those that own rarely visited cells first",
+        listens: Listens::Lenses,
+        make: |faults, _, steps_max| Box::new(corpus::Corpus::new(faults, steps_max)),
+    },
+    Strategy {
+        name: "modelfuzz",
+        about: "swaps in schedules that met new states of the model, requests replayed (Gulcan et al. 2025)",
+        listens: Listens::Lens("detailed"),
+        make: |faults, _, steps_max| Box::new(modelfuzz::ModelFuzz::new(faults, steps_max, false)),
+    },
+    Strategy {
+        name: "modelfuzz-as-published",
+        about: "the same with the defects of the published code, for comparison",
+        listens: Listens::Lens("detailed"),
+        make: |faults, _, steps_max| Box::new(modelfuzz::ModelFuzz::new(faults, steps_max, true)),
+    },
+    Strategy {
+        name: "bonus-max-rl",
+        about: "tabular Q-learning with a bonus for rare states (Borgarelli et al. 2024)",
+        listens: Listens::Lens("detailed"),
+        make: |faults, _, steps_max| Box::new(bonus_max_rl::BonusMaxRl::new(faults, steps_max)),
+    },
+    Strategy {
+        name: "mallory",
+        about: "Q-learning over the timeline chooses kinds of faults within an execution (Meng et al. 2023)",
+        listens: Listens::Signal("happens-before"),
+        make: |faults, _, steps_max| Box::new(mallory::Mallory::new(faults, steps_max)),
+    },
+    Strategy {
+        name: "exhaustive",
+        about: "every schedule of 60 steps with at most two delays, then ends (Emmi et al. 2011)",
+        listens: Listens::Nothing,
+        make: |faults, _, steps_max| Box::new(exhaustive::Exhaustive::new(faults, steps_max)),
+    },
 ];
+
+/// Whether faults of that kind are asked for.
+fn asks_for(profile: FaultProfile, kind: FaultKind) -> bool {
+    profile == FaultProfile::Swarm || profile.weights(&mut Rng::new(0)).of(kind) > 0
+}
 
 /// The strategy of that name, or `None`. No execution is longer than `steps_max` steps.
 pub fn strategy(
@@ -55,9 +150,6 @@ pub fn strategy(
     lenses: usize,
     steps_max: u32,
 ) -> Option<Box<dyn Guidance>> {
-    match name {
-        "random" => Some(Box::new(Random::new(faults, steps_max))),
-        "frontier" => Some(Box::new(Frontier::new(faults, lenses, steps_max))),
-        _ => None,
-    }
+    let strategy = STRATEGIES.iter().find(|strategy| strategy.name == name)?;
+    Some((strategy.make)(faults, lenses, steps_max))
 }

@@ -6,7 +6,8 @@ use crate::archive::Archive;
 use crate::draw::Drawer;
 use crate::execute::Execution;
 use crate::way::Way;
-use misrule_world::{Choice, FaultProfile, Menu, Rng};
+use misrule_world::{Choice, ChoiceKind, FaultProfile, Menu, Rng};
+use std::ops::ControlFlow;
 
 /// The strong random walk.
 pub(super) struct Random {
@@ -25,6 +26,19 @@ impl Random {
         let shares = EqualSteps::new(lengths.len());
         Self { drawer: Drawer::new(faults), lengths, shares, fresh: true }
     }
+
+    /// A choice of that kind, if it is enabled now.
+    pub(super) fn of_kind(&mut self, kind: ChoiceKind, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
+        self.begin(menu, rng);
+        self.drawer.of_kind(kind, menu, rng)
+    }
+
+    /// At the first pick of an execution.
+    fn begin(&mut self, menu: &Menu, rng: &mut Rng) {
+        if std::mem::take(&mut self.fresh) {
+            self.drawer.reset(menu, rng);
+        }
+    }
 }
 
 impl Guidance for Random {
@@ -35,13 +49,12 @@ impl Guidance for Random {
     }
 
     fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
-        if std::mem::take(&mut self.fresh) {
-            self.drawer.reset(menu, rng);
-        }
+        self.begin(menu, rng);
         self.drawer.pick(menu, rng)
     }
 
-    fn learn(&mut self, plan: &Plan, run: &Execution) {
+    fn learn(&mut self, plan: &Plan, run: &Execution) -> ControlFlow<()> {
         self.shares.charge(plan.arm, u64::from(run.steps()));
+        ControlFlow::Continue(())
     }
 }

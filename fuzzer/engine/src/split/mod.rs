@@ -17,6 +17,7 @@ use crate::campaign::{Campaign, Observer, Options, Progress, campaign};
 use crate::finding::Finding;
 use crate::minimise::Budget;
 use crate::sample::RecoveryWhen;
+use crate::signal::open;
 use misrule_world::probe::{Clock, Section};
 use misrule_world::{Setup, Target};
 use passes::{Pass, replayed};
@@ -141,7 +142,7 @@ impl Measured {
         self.take(Row::Settling, laps.iter().map(|laps| laps.settling).collect());
         let libafl = |laps: &Laps| laps.all.saturating_sub(laps.executing + laps.planning + laps.settling);
         self.take(Row::LibAfl, laps.iter().map(libafl).collect());
-        let mut run = target.open(setup)?;
+        let mut run = open(target, setup)?;
         let mut replay = |pass, probed| replayed(&mut *run, setup, options, recording, pass, clock, probed);
         for (row, pass) in [
             (Row::Plain, Pass::Plain),

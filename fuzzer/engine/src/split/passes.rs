@@ -33,10 +33,10 @@ struct Recalled<'a> {
 }
 
 impl Chooser for Recalled<'_> {
-    fn next(&mut self, run: &dyn Run, news: bool) -> Option<Choice> {
+    fn next(&mut self, run: &dyn Run, report: &Report, news: bool) -> Option<Choice> {
         let choice = *self.choices.next()?;
         if let Some(guidance) = &mut self.guidance {
-            black_box(guidance.extend(news, black_box(u32::MAX)));
+            black_box(guidance.saw(report, news, black_box(u32::MAX)));
             black_box(guidance.pick(run.menu(), self.rng));
         }
         Some(choice)
@@ -64,8 +64,10 @@ pub(super) fn replayed(
         let mode =
             Mode { seed: settings.draw_seed, watch: watch(settings, recorded, pass), misfit: Misfit::Skip };
         let (given, picked) = recorded.choices.split_at(recorded.given);
-        let guidance = guidance.as_deref_mut().map(|guidance| guidance as &mut dyn Guidance);
-        let mut recalled = Recalled { choices: picked.iter(), guidance, rng: &mut rng };
+        // Plans are not timed here, but a strategy picks as it has planned.
+        let plan = guidance.as_mut().filter(|_| !recorded.check).map(|g| g.plan(&archive, &mut rng));
+        let planned = guidance.as_deref_mut().filter(|_| plan.is_some()).map(|g| g as &mut dyn Guidance);
+        let mut recalled = Recalled { choices: picked.iter(), guidance: planned, rng: &mut rng };
         let mut meeting = enter(&mut archive, &mut met);
         let mut unwatched = Unwatched;
         let watcher: &mut dyn Watcher =
@@ -76,6 +78,9 @@ pub(super) fn replayed(
         let start = clock();
         execute(run, mode, given, Some(&mut recalled), watcher, &mut report, &mut execution);
         let all = clock() - start;
+        if let (Some(guidance), Some(plan)) = (&mut guidance, &plan) {
+            let _ = guidance.learn(plan, &execution);
+        }
         times.push(section.map_or(all, |section| {
             let spent = probe::stop()[section as usize];
             if spent > all { 0 } else { spent }

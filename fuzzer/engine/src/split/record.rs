@@ -5,6 +5,7 @@ use crate::afl::{Loop, Settings};
 use crate::archive::Archive;
 use crate::campaign::{Conformance, Options};
 use crate::guidance::strategy;
+use crate::signal::open;
 use misrule_world::probe::Clock;
 use misrule_world::{Choice, Setup, Target};
 
@@ -58,9 +59,9 @@ pub(super) fn record(
     let (settings, lenses) = Settings::of(setup, options);
     let guidance = strategy(&options.guidance, options.faults, lenses, options.steps_max)
         .ok_or_else(|| EngineError::Guidance(options.guidance.clone()))?;
-    let mut fuzz = Loop::new(target.open(setup)?, guidance, settings, lenses)?;
+    let mut fuzz = Loop::new(open(target, setup)?, guidance, settings, lenses)?;
     let (mut executed, mut executions, mut steps, mut laps) = (Vec::new(), 0, 0, Vec::new());
-    while steps < options.stop_after_steps.unwrap_or(0) {
+    while steps < options.stop_after_steps.unwrap_or(0) && !fuzz.done() {
         *fuzz.laps() = Laps { clock, ..Laps::default() };
         let start = fuzz.laps().now();
         let observed = fuzz.once()?;

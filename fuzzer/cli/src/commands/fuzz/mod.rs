@@ -33,11 +33,11 @@ use std::time::Duration;
 pub(super) struct Arguments {
     /// The target; may be left out where only one is registered
     target: Option<String>,
-    /// What decides what runs next: frontier or random
+    /// What decides what runs next; `misrule list` names them all [default: frontier, or random without lenses]
     #[arg(long, value_name = "NAME")]
     guidance: Option<String>,
-    /// Lenses that guide, separated by commas; `none` for none. A name without @ is the model's, else the
-    /// implementation's [default: pairs, and waiting where links reorder]
+    /// Lenses and signals that guide, separated by commas; `none` for none. A name without @ is the model's, else
+    /// the implementation's [default: pairs, and waiting where links reorder; a published strategy has its own]
     #[arg(long, value_name = "NAMES")]
     lens: Option<String>,
     /// What links and disks promise; overrides what it names
@@ -99,7 +99,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     let corpus = load_corpus(session, &plan)?;
     let entries: Vec<Entry> = corpus.iter().map(entry).collect();
     // A world that cannot be opened is an error before any folder is made.
-    plan.target.open(&plan.setup).map_err(|error| Error::Usage(error.to_string()))?;
+    misrule_engine::open(plan.target, &plan.setup).map_err(|error| Error::Usage(error.to_string()))?;
     let folder = Folder::create(session, plan.target.name, arguments.out.as_deref())?;
     plan.write_manifest(&folder, None)?;
     // Tests inside one process share its signals, so they have no handler.

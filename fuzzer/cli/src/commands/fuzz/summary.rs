@@ -202,6 +202,7 @@ impl Done<'_> {
             "steps": summary.steps,
             "steps_skipped": summary.steps_skipped,
             "steps_returning": summary.steps_returning,
+            "exhausted": summary.exhausted,
             "seconds": self.watched.seconds,
             "cpu_seconds": self.watched.cpu_seconds,
             "cells": self.cells(),
@@ -247,6 +248,9 @@ impl Done<'_> {
             grouped(summary.steps_skipped),
             grouped(summary.steps_returning)
         );
+        if summary.exhausted {
+            out.push_str("exhausted  every schedule in the scope of the strategy has run\n");
+        }
         let cells: Vec<String> = self.cells().iter().map(|(lens, count)| format!("{lens} {count}")).collect();
         if !cells.is_empty() {
             let _ = writeln!(out, "cells      {}; {} schedules kept", cells.join(", "), summary.kept);
