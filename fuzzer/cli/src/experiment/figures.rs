@@ -69,7 +69,7 @@ impl Budget {
 
 impl CellFigures<'_> {
     pub(crate) fn count(&self, end: End) -> usize {
-        self.rows.iter().filter(|row| row.end == end).count()
+        end.count(self.rows.iter().copied())
     }
 
     /// The share of campaigns that found the bug, with its interval; lost ones are left out.
@@ -108,8 +108,7 @@ fn time(row: &Row, value: f64) -> Option<Time> {
 /// All cells of the experiment, those without rows too.
 pub(crate) fn cells<'a>(experiment: &'a Experiment, rows: &'a [Row]) -> Vec<CellFigures<'a>> {
     let figures = |cell: Cell<'a>| {
-        let of_cell = |row: &&Row| row.bug == cell.bug.name && row.arm == cell.arm.name;
-        let rows: Vec<&Row> = rows.iter().filter(of_cell).collect();
+        let rows: Vec<&Row> = rows.iter().filter(|row| cell.has(row)).collect();
         let times = rows.iter().filter_map(|row| time(row, cell.bug.budget.measured(row))).collect();
         CellFigures { cell, planned: experiment.campaigns as usize, rows, times }
     };

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Rows, one a line.
@@ -77,16 +77,22 @@ impl ExperimentFolder {
     }
 }
 
-/// Removes a last line without end.
+/// Removes a last line without end. The whole file is read only where there is one.
 fn cut_torn_line(path: &Path) -> std::io::Result<()> {
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
+    let mut file = match OpenOptions::new().read(true).write(true).open(path) {
+        Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    if whole < bytes.len() {
-        OpenOptions::new().write(true).open(path)?.set_len(whole as u64)?;
+    let mut last = [b'\n'];
+    if file.metadata()?.len() > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    if last != [b'\n'] {
+        let bytes = fs::read(path)?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        file.set_len(whole as u64)?;
     }
     Ok(())
 }

@@ -22,6 +22,7 @@ mod verdict;
 
 use misrule_models::stable_hash;
 use misrule_world::mix;
+use row::Row;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -126,6 +127,11 @@ impl Experiment {
 }
 
 impl Cell<'_> {
+    /// Whether the row is of one of its campaigns.
+    pub(crate) fn has(&self, row: &Row) -> bool {
+        row.bug == self.bug.name && row.arm == self.arm.name
+    }
+
     /// The seed of its campaign with that number. Arms have different seeds, so that they are independent.
     pub(crate) fn seed(&self, experiment: u64, campaign: u32) -> u64 {
         let cell = stable_hash(&(&self.bug.name, &self.arm.name));
@@ -140,14 +146,11 @@ impl Cell<'_> {
             vec!["fuzz".to_owned(), bug.target.clone(), "--guidance".to_owned(), arm.guidance.clone()];
         let (given, own) = (&arm.options, &bug.options);
         for (option, value) in [
-            ("--lens", &arm.lens),
-            ("--contract", if arm.contract.is_some() { &arm.contract } else { &bug.contract }),
-            ("--faults", if given.faults.is_some() { &given.faults } else { &own.faults }),
-            (
-                "--conformance",
-                if given.conformance.is_some() { &given.conformance } else { &own.conformance },
-            ),
-            ("--recovery", if given.recovery.is_some() { &given.recovery } else { &own.recovery }),
+            ("--lens", arm.lens.as_ref()),
+            ("--contract", arm.contract.as_ref().or(bug.contract.as_ref())),
+            ("--faults", given.faults.as_ref().or(own.faults.as_ref())),
+            ("--conformance", given.conformance.as_ref().or(own.conformance.as_ref())),
+            ("--recovery", given.recovery.as_ref().or(own.recovery.as_ref())),
         ] {
             if let Some(value) = value {
                 words.extend([option.to_owned(), value.clone()]);

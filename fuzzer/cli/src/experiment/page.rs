@@ -81,7 +81,7 @@ impl Results<'_> {
         if self.records.iter().any(|record| !record.pinned) {
             notices.push("Campaigns were not bound to cores.".to_owned());
         }
-        let lost = self.rows.iter().filter(|row| row.end == End::Lost).count();
+        let lost = End::Lost.count(self.rows);
         if lost > 0 {
             notices.push(format!(
                 "{lost} campaigns were lost: they died, and count neither as found nor as not found."

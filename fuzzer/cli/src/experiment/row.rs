@@ -15,6 +15,13 @@ pub(crate) enum End {
     Lost,
 }
 
+impl End {
+    /// How many of the rows ended so.
+    pub(crate) fn count<'r>(self, rows: impl IntoIterator<Item = &'r Row>) -> usize {
+        rows.into_iter().filter(|row| row.end == self).count()
+    }
+}
+
 /// A campaign: one line of `results.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Row {

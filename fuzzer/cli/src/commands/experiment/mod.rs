@@ -221,7 +221,7 @@ fn execute(
         let line = format!(
             "{} of {total} campaigns: {}; at most {} to go",
             ended.len(),
-            counts(&ended),
+            counts(|end| end.count(&ended)),
             shown_time(time / workers)
         );
         if session.rewrite {

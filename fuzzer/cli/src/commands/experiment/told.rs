@@ -15,8 +15,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// `3 found, 1 censored, 0 lost`.
-pub(super) fn counts(rows: &[Row]) -> String {
-    let count = |end| rows.iter().filter(|row| row.end == end).count();
+pub(super) fn counts(count: impl Fn(End) -> usize) -> String {
     format!("{} found, {} censored, {} lost", count(End::Found), count(End::Censored), count(End::Lost))
 }
 
@@ -55,8 +54,7 @@ impl Told<'_> {
             session.warn("there is no `taskset`: campaigns are not bound to cores")?;
         }
         let of_other_build = |row: &Row| {
-            let cell =
-                self.cells.iter().find(|cell| cell.cell.bug.name == row.bug && cell.cell.arm.name == row.arm);
+            let cell = self.cells.iter().find(|cell| cell.cell.has(row));
             cell.is_some_and(|cell| cell.build != row.build)
         };
         if let Some(row) = self.rows.iter().find(|row| of_other_build(row)) {
@@ -66,9 +64,8 @@ impl Told<'_> {
         Ok(())
     }
 
-    fn rows_of(&self, cell: &Resolved<'_>) -> Vec<Row> {
-        let of_cell = |row: &&Row| row.bug == cell.cell.bug.name && row.arm == cell.cell.arm.name;
-        self.rows.iter().filter(of_cell).cloned().collect()
+    fn rows_of<'r>(&'r self, cell: &'r Resolved<'_>) -> impl Iterator<Item = &'r Row> {
+        self.rows.iter().filter(|row| cell.cell.has(row))
     }
 
     /// Campaigns that have no row, with the most time that they take; whether all have a budget of time.
@@ -82,8 +79,7 @@ impl Told<'_> {
 
     pub(super) fn as_json(&self, verdict: &str) -> Value {
         let cells = self.cells.iter().map(|cell| {
-            let rows = self.rows_of(cell);
-            let count = |end| rows.iter().filter(|row| row.end == end).count();
+            let count = |end: End| end.count(self.rows_of(cell));
             json!({
                 "bug": cell.cell.bug.name,
                 "arm": cell.cell.arm.name,
@@ -134,10 +130,14 @@ impl Told<'_> {
             "bug", "arm", "tier", "budget"
         )?;
         for cell in self.cells {
-            let rows = self.rows_of(cell);
             let (bug, arm) = (cell.cell.bug, &cell.cell.arm.name);
             let (tier, budget) = (bug.tier.as_deref().unwrap_or("-"), bug.budget.shown());
-            let done = format!("{} of {}: {}", rows.len(), experiment.campaigns, counts(&rows));
+            let done = format!(
+                "{} of {}: {}",
+                self.rows_of(cell).count(),
+                experiment.campaigns,
+                counts(|end| end.count(self.rows_of(cell)))
+            );
             writeln!(session.out, "{:<bugs$}  {arm:<arms$}  {tier:<7}  {budget:>12}  {done}", bug.name)?;
         }
         let (left, time, known) = self.left();
@@ -163,7 +163,7 @@ impl Told<'_> {
                 quoted(&self.folder.shown.display().to_string())
             )?;
         }
-        let count = |end| self.rows.iter().filter(|row| row.end == end).count();
+        let count = |end: End| end.count(&self.rows);
         writeln!(
             session.out,
             "\nexperiment={} verdict={verdict} cells={} campaigns={} left={left} found={} censored={} lost={} \
