@@ -135,6 +135,17 @@ pub trait Observer {
     fn found(&mut self, finding: &Finding);
 }
 
+/// Nobody watches: there is no clock, and nothing stops the campaign but its budgets and findings.
+impl Observer for () {
+    fn elapsed(&mut self) -> Duration {
+        Duration::ZERO
+    }
+    fn progress(&mut self, _progress: &Progress) -> bool {
+        false
+    }
+    fn found(&mut self, _finding: &Finding) {}
+}
+
 /// What a campaign counted.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {

@@ -123,7 +123,7 @@ impl Explorer<'_> {
     /// Crashes the node of a call after each of its disk operations, and after the call. `before` comes back
     /// as it was.
     fn call(&mut self, before: &mut Vec<Choice>, call: Choice, rest: &[Choice], crashes: u32) {
-        let Some(node) = caller(call) else { return };
+        let Some(node) = call.caller() else { return };
         let start = before.len();
         for at in 1..=u16::MAX {
             let point = |keep| Choice::CrashAt { node, at, keep };
@@ -202,18 +202,5 @@ impl Explorer<'_> {
             self.report.broken.push(BrokenStates { failure, fingerprint, choices, states: 1 });
         }
         false
-    }
-}
-
-/// The node that a choice calls into: the only one whose disk it can change.
-fn caller(choice: Choice) -> Option<NodeId> {
-    match choice {
-        Choice::Deliver(slot) => Some(slot.to),
-        Choice::Timer { node, .. }
-        | Choice::Local { node, .. }
-        | Choice::Request { node, .. }
-        | Choice::Retry { node, .. }
-        | Choice::Restart { node } => Some(node),
-        _ => None,
     }
 }

@@ -145,7 +145,7 @@ impl Drawer {
         unless(menu.up != all(menu), bit(ChoiceKind::Restart));
         unless(menu.cuts > 0, bit(ChoiceKind::Heal));
         unless(menu.clogs > 0, bit(ChoiceKind::Unclog));
-        unless(menu.files != 0 && draw_disk::has_outcomes(menu), bit(ChoiceKind::Disk));
+        unless(draw_disk::has_outcomes(menu), bit(ChoiceKind::Disk));
         offered
     }
 

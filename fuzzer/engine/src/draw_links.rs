@@ -109,8 +109,10 @@ fn restore(
     rng: &mut Rng,
     pending: &mut Pending,
 ) -> Option<Choice> {
-    let undo =
-        |at: usize| undo((at / usize::from(menu.nodes)) as NodeId, (at % usize::from(menu.nodes)) as NodeId);
+    let undo = |at: usize| {
+        let (from, to) = menu.ends(at);
+        undo(from, to)
+    };
     let faulty = links.iter().enumerate().filter(|(_, faulty)| **faulty);
     if rng.chance(1, 2) {
         return faulty.into_iter().nth(rng.below(count) as usize).map(|(at, _)| undo(at));
@@ -145,7 +147,8 @@ fn swizzle(menu: &Menu, rng: &mut Rng, pending: &mut Pending) {
         let choice = |from, to| if clog { Choice::Clog { from, to } } else { Choice::Unclog { from, to } };
         for unit in &units {
             if links {
-                pending.push(choice((unit / nodes) as NodeId, (unit % nodes) as NodeId));
+                let (from, to) = menu.ends(usize::from(*unit));
+                pending.push(choice(from, to));
             } else {
                 let node = *unit as NodeId;
                 for other in (0..menu.nodes).filter(|other| *other != node) {

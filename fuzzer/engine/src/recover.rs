@@ -6,7 +6,7 @@
 use crate::execute::{Execution, Watcher};
 use misrule_world::{
     Argument, Choice, Core, Effect, Failure, Keep, Keyed, KeyedValues, NO_SESSION, NodeId, Recovery, Report,
-    Run, Slot, Standing, nth_bit, whole_core,
+    Run, Slot, Standing, TIMERS_MAX, bits, nth_bit, whole_core,
 };
 
 /// Clients ask once in so many rounds.
@@ -16,8 +16,6 @@ const BACKLOG_ROUNDS: u32 = 8;
 /// A timer that fired so often takes its rounds once more: timeouts grow beyond every delay, as partially synchronous
 /// protocols need it (Dwork, Lynch and Stockmeyer 1988, section 4).
 const FIRED_TO_GROW: u32 = 16;
-/// Timers of one node.
-const TIMERS: usize = 32;
 
 /// How a recovery ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +73,7 @@ pub(crate) fn recover(
     let nodes = run.menu().nodes;
     let core = core & whole_core(nodes);
     let promised = policy.refusal(core, nodes).is_none();
-    let timers = usize::from(nodes) * TIMERS;
+    let timers = usize::from(nodes) * TIMERS_MAX;
     let links = run.menu().deliverable.len();
     let mut driver = Driver {
         policy,
@@ -186,7 +184,7 @@ impl Driver<'_> {
         self.run.take_armed();
         self.tell(self.first)?;
         for node in Core(self.core).nodes() {
-            for timer in 0..TIMERS as u8 {
+            for timer in 0..TIMERS_MAX as u8 {
                 self.set(node, timer);
             }
         }
@@ -206,11 +204,10 @@ impl Driver<'_> {
     /// first; then enabled local steps run, and timers fire that are due.
     fn round(&mut self) -> Result<(), Over> {
         self.rounds += 1;
-        let nodes = usize::from(self.run.menu().nodes);
         self.waiting.clear();
         self.waiting.extend_from_slice(&self.run.menu().deliverable);
         for link in 0..self.waiting.len() {
-            let (from, to) = ((link / nodes) as NodeId, (link % nodes) as NodeId);
+            let (from, to) = self.run.menu().ends(link);
             for _ in 0..self.waiting[link] {
                 self.step(Choice::Deliver(Slot { from, to, at: 1, kind: Slot::ANY_KIND }))?;
             }
@@ -224,8 +221,8 @@ impl Driver<'_> {
             }
             for timer in bits(self.run.menu().timers[at]) {
                 let is_set = self.run.menu().timers[at] & (1 << timer) != 0;
-                if is_set && self.due[at * TIMERS + usize::from(timer)] <= self.rounds {
-                    self.fired[at * TIMERS + usize::from(timer)] += 1;
+                if is_set && self.due[at * TIMERS_MAX + usize::from(timer)] <= self.rounds {
+                    self.fired[at * TIMERS_MAX + usize::from(timer)] += 1;
                     self.step(Choice::Timer { node, timer })?;
                 }
             }
@@ -272,7 +269,7 @@ impl Driver<'_> {
             // After the progress only the growth is judged, and steps beyond the bound are not spent on that.
             return Err(if self.progressed { Over::Progressed } else { self.stalled() });
         }
-        let node = node(choice);
+        let node = choice.caller();
         let before = node.map_or(0, |node| self.run.menu().timers[usize::from(node)]);
         self.run.step(choice, self.report);
         if self.report.effect != Effect::Applied {
@@ -303,7 +300,7 @@ impl Driver<'_> {
     /// A timer begins in this round. Its rounds are those of the policy, up to twice as many, in another order for
     /// each node and time, and more the oftener it fired.
     fn set(&mut self, node: NodeId, timer: u8) {
-        let at = usize::from(node) * TIMERS + usize::from(timer);
+        let at = usize::from(node) * TIMERS_MAX + usize::from(timer);
         let nodes = u32::from(self.run.menu().nodes);
         let (least, fired) = (self.policy.timer_rounds(timer), self.fired[at]);
         let spread = least * ((u32::from(node) + fired) % nodes) / nodes;
@@ -345,22 +342,4 @@ impl Driver<'_> {
         );
         Over::Stalled(Failure::new("progress", "recovers-after-heal", text))
     }
-}
-
-/// The node that runs.
-fn node(choice: Choice) -> Option<NodeId> {
-    match choice {
-        Choice::Deliver(slot) => Some(slot.to),
-        Choice::Timer { node, .. }
-        | Choice::Local { node, .. }
-        | Choice::Request { node, .. }
-        | Choice::Retry { node, .. }
-        | Choice::Restart { node } => Some(node),
-        _ => None,
-    }
-}
-
-/// The positions of the bits of a set.
-fn bits(set: u32) -> impl Iterator<Item = u8> {
-    (0..TIMERS as u8).filter(move |bit| set & (1 << bit) != 0)
 }

@@ -264,6 +264,19 @@ impl Choice {
         }
     }
 
+    /// The node whose code the choice runs.
+    pub fn caller(&self) -> Option<NodeId> {
+        match *self {
+            Self::Deliver(slot) => Some(slot.to),
+            Self::Timer { node, .. }
+            | Self::Local { node, .. }
+            | Self::Request { node, .. }
+            | Self::Retry { node, .. }
+            | Self::Restart { node } => Some(node),
+            _ => None,
+        }
+    }
+
     /// The slot of a message choice.
     pub fn slot(&self) -> Option<Slot> {
         match *self {

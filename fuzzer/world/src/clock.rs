@@ -5,7 +5,8 @@
 //! happened: it moves when a timer fires, to the beginning of the timer's window. A timer must not fire where another
 //! one, or a message with a bounded delay, would come too late then.
 
-use crate::menu::nth_bit;
+use crate::menu::bits;
+use crate::vocabulary::TIMERS_MAX;
 use misrule_models::NodeId;
 use std::collections::VecDeque;
 use std::fmt;
@@ -78,7 +79,7 @@ pub(crate) struct Clock {
     /// For each node, bit set of timers that are set, whether they may fire now or not.
     set: Vec<u32>,
     /// For each node, the windows of its timers.
-    windows: Vec<[Window; 32]>,
+    windows: Vec<[Window; TIMERS_MAX]>,
     /// For each link, the latest moments of the messages that wait there, in their order; empty without `delay`.
     latest: Vec<VecDeque<u64>>,
 }
@@ -93,7 +94,7 @@ impl Clock {
             now: 0,
             stopped: false,
             set: vec![0; nodes],
-            windows: vec![[Window::default(); 32]; nodes],
+            windows: vec![[Window::default(); TIMERS_MAX]; nodes],
             latest: vec![VecDeque::new(); nodes * nodes],
         }))
     }
@@ -183,9 +184,4 @@ impl fmt::Display for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:03}", self.now / TICK, self.now % TICK / (TICK / 1000))
     }
-}
-
-/// The positions of the bits of a set.
-fn bits(set: u32) -> impl Iterator<Item = u8> {
-    (0..set.count_ones()).filter_map(move |number| nth_bit(u64::from(set), number))
 }

@@ -47,7 +47,7 @@ pub use follow::{CRASH_POINT, Follower, Mapping};
 pub use judge::{Judge, Seen, Tally};
 pub use keep::{Keep, KeepError, KeepShape};
 pub use links::Links;
-pub use menu::{Menu, nth_bit};
+pub use menu::{Menu, bits, nth_bit};
 pub use misrule_models::{Fields, Key, NodeId};
 pub use profile::{FaultKind, FaultProfile, FaultWeights};
 pub use recovery::{CORE_NODES_MAX, Core, Recovering, Recovers, Recovery, Standing, whole_core};
@@ -63,5 +63,5 @@ pub use storage::{
 pub use system::{BootError, Context, Input, SENDS_MAX, System};
 pub use target::{Control, Setup, SetupError, Target, target};
 pub use trace::TraceHash;
-pub use vocabulary::{Argument, DrawName, Keyed, KeyedValues, Operation, Vocabulary, nearest};
+pub use vocabulary::{Argument, DrawName, Keyed, KeyedValues, Operation, TIMERS_MAX, Vocabulary, nearest};
 pub use world::World;

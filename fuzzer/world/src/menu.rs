@@ -166,6 +166,12 @@ impl Menu {
         usize::from(from) * usize::from(self.nodes) + usize::from(to)
     }
 
+    /// Sender and receiver of the link at a position, as [`Menu::link`] counts.
+    pub fn ends(&self, link: usize) -> (NodeId, NodeId) {
+        let nodes = usize::from(self.nodes);
+        ((link / nodes) as NodeId, (link % nodes) as NodeId)
+    }
+
     /// The `number`-th running node, counted from 0, or `None` when fewer run.
     pub fn nth_up(&self, number: u32) -> Option<NodeId> {
         nth_bit(self.up, number)
@@ -210,6 +216,16 @@ fn replace(set: &mut u32, with: u32, sum: &mut u32) {
         differ ^= bit;
     }
     *set = with;
+}
+
+/// The positions of the bits of a set, in order.
+pub fn bits(set: impl Into<u64>) -> impl Iterator<Item = u8> {
+    let mut set = set.into();
+    std::iter::from_fn(move || {
+        let bit = (set != 0).then(|| set.trailing_zeros() as u8)?;
+        set &= set - 1;
+        Some(bit)
+    })
 }
 
 /// The position of the `number`-th set bit, counted from 0.

@@ -2,6 +2,9 @@
 
 use misrule_models::NodeId;
 
+/// Timers that a node can have, and local steps: sets of them are 32 bits.
+pub const TIMERS_MAX: usize = 32;
+
 /// Names of everything that a choice can refer to. Positions in these lists are the numbers in choices, so
 /// new names go to the end. A name is one word of schedule text: no white space, and no `#` in front.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,12 +13,12 @@ pub struct Vocabulary {
     pub nodes: NodeId,
     /// Message kinds.
     pub kinds: Vec<&'static str>,
-    /// Timers, at most 32.
+    /// Timers, at most [`TIMERS_MAX`].
     pub timers: Vec<&'static str>,
     /// How many ticks each timer takes where a system sets it without saying so; 1 where there is no entry. Only
     /// contracts with a clock look at it.
     pub timer_ticks: Vec<u32>,
-    /// Local steps (apply lag, snapshot, flush completion), at most 32.
+    /// Local steps (apply lag, snapshot, flush completion), at most [`TIMERS_MAX`].
     pub locals: Vec<&'static str>,
     /// Operations of clients: the workload.
     pub operations: Vec<Operation>,

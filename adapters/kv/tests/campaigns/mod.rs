@@ -2,23 +2,9 @@
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "a module of tests")]
 
-use misrule_engine::{Budget, Campaign, Finding, Observer, Options, Outcome, Progress, campaign};
+use misrule_engine::{Budget, Campaign, Options, Outcome, campaign};
 use misrule_kv::kv;
 use misrule_world::{FaultProfile, Settings, Setup};
-use std::time::Duration;
-
-/// No clock, no interruption.
-struct Silent;
-
-impl Observer for Silent {
-    fn elapsed(&mut self) -> Duration {
-        Duration::ZERO
-    }
-    fn progress(&mut self, _progress: &Progress) -> bool {
-        false
-    }
-    fn found(&mut self, _finding: &Finding) {}
-}
 
 pub fn setup(given: &[(&str, &str)], disk: &str, lenses: &[&str]) -> Setup {
     let target = kv();
@@ -31,7 +17,7 @@ pub fn setup(given: &[(&str, &str)], disk: &str, lenses: &[&str]) -> Setup {
 }
 
 pub fn run(setup: &Setup, options: &Options) -> Outcome {
-    campaign(&Campaign { target: &kv(), setup, options, corpus: &[] }, &mut Silent).unwrap()
+    campaign(&Campaign { target: &kv(), setup, options, corpus: &[] }, &mut ()).unwrap()
 }
 
 /// All faults, heavily, for so many steps.

@@ -10,7 +10,7 @@ use super::random::Random;
 use super::{Guidance, Plan};
 use crate::archive::Archive;
 use crate::execute::Execution;
-use misrule_world::{Choice, FaultProfile, Menu, NodeId, Report, Rng, Slot, mix};
+use misrule_world::{Choice, FaultProfile, Menu, Report, Rng, Slot, bits, mix};
 use std::ops::ControlFlow;
 
 /// One, in the fixed point of values.
@@ -85,20 +85,13 @@ impl BonusMaxRl {
 fn actions(menu: &Menu, with: &mut dyn FnMut(Choice)) {
     for (link, count) in menu.deliverable.iter().enumerate() {
         if *count > 0 {
-            let nodes = usize::from(menu.nodes);
-            let (from, to) = ((link / nodes) as NodeId, (link % nodes) as NodeId);
+            let (from, to) = menu.ends(link);
             with(Choice::Deliver(Slot { from, to, at: 1, kind: Slot::ANY_KIND }));
         }
     }
     for node in 0..menu.nodes {
-        let each = |mut set: u32, with: &mut dyn FnMut(u8)| {
-            while set != 0 {
-                with(set.trailing_zeros() as u8);
-                set &= set - 1;
-            }
-        };
-        each(menu.timers[usize::from(node)], &mut |timer| with(Choice::Timer { node, timer }));
-        each(menu.locals[usize::from(node)], &mut |step| with(Choice::Local { node, step }));
+        bits(menu.timers[usize::from(node)]).for_each(|timer| with(Choice::Timer { node, timer }));
+        bits(menu.locals[usize::from(node)]).for_each(|step| with(Choice::Local { node, step }));
     }
 }
 

@@ -11,7 +11,9 @@ use crate::archive::Archive;
 use crate::draw_clients;
 use crate::execute::Execution;
 use crate::way::Way;
-use misrule_world::{Choice, FaultKind, FaultProfile, Keep, Menu, NO_SESSION, NodeId, Rng, Slot, nth_bit};
+use misrule_world::{
+    Choice, FaultKind, FaultProfile, Keep, Menu, NO_SESSION, NodeId, Rng, Slot, bits, nth_bit,
+};
 use std::ops::ControlFlow;
 
 /// Delays in a schedule.
@@ -158,14 +160,6 @@ fn faults(asked: Asked, menu: &Menu, out: &mut Vec<Choice>) {
         let cut = |from: &NodeId| asked.cut && *from != to && !menu.cut[menu.link(*from, to)];
         out.extend((0..menu.nodes).filter(cut).map(|from| Choice::Cut { from, to }));
     }
-}
-
-fn bits(mut set: u32) -> impl Iterator<Item = u8> {
-    std::iter::from_fn(move || {
-        let bit = (set != 0).then(|| set.trailing_zeros() as u8)?;
-        set &= set - 1;
-        Some(bit)
-    })
 }
 
 impl Guidance for Exhaustive {

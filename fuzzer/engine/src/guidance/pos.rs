@@ -29,14 +29,8 @@ impl Pos {
 /// The node that a choice runs, stops or starts.
 fn node_of(choice: Choice) -> Option<NodeId> {
     match choice {
-        Choice::Deliver(slot) => Some(slot.to),
-        Choice::Timer { node, .. }
-        | Choice::Local { node, .. }
-        | Choice::Request { node, .. }
-        | Choice::Retry { node, .. }
-        | Choice::Crash { node, .. }
-        | Choice::Restart { node } => Some(node),
-        _ => None,
+        Choice::Crash { node, .. } => Some(node),
+        called => called.caller(),
     }
 }
 

@@ -1,10 +1,7 @@
 //! Priorities over what can run: links for deliveries, timers of nodes. The drawer says which kind of choice comes
 //! next, by weight, and the priorities which one of the kind: faults and requests cannot be starved.
 
-use misrule_world::{Choice, Menu, NodeId, Rng, Slot};
-
-/// Timers that a node can have.
-const TIMERS: usize = 32;
+use misrule_world::{Choice, Menu, NodeId, Rng, Slot, TIMERS_MAX, bits};
 
 /// Something with a priority: a link or a timer.
 pub(super) type Place = usize;
@@ -22,14 +19,14 @@ impl Priorities {
     pub(super) fn draw(&mut self, menu: &Menu, floor: u64, rng: &mut Rng) {
         self.nodes = usize::from(menu.nodes);
         self.all.clear();
-        self.all.resize_with(self.nodes * (self.nodes + TIMERS), || rng.next().max(floor));
+        self.all.resize_with(self.nodes * (self.nodes + TIMERS_MAX), || rng.next().max(floor));
     }
 
     /// What runs instead of a drawn choice, and its place; a choice that is neither delivery nor timer runs itself.
     pub(super) fn instead(&self, drawn: Choice, menu: &Menu) -> (Choice, Option<Place>) {
         match drawn {
             Choice::Deliver(slot) => match self.link(menu) {
-                Some(link) => (Choice::Deliver(self.slot(link, slot, menu)), Some(link)),
+                Some(link) => (Choice::Deliver(next_message(link, slot, menu)), Some(link)),
                 None => (drawn, None),
             },
             Choice::Timer { .. } => match self.timer(menu) {
@@ -51,11 +48,9 @@ impl Priorities {
         for from in 0..self.nodes {
             self.all[from * self.nodes + node] = rng.next();
         }
-        let mut set = menu.timers[node];
-        while set != 0 {
-            let place = self.place(node, set.trailing_zeros());
+        for timer in bits(menu.timers[node]) {
+            let place = self.place(node, timer);
             self.all[place] = rng.next();
-            set &= set - 1;
         }
     }
 
@@ -65,32 +60,29 @@ impl Priorities {
         waiting.map(|(link, _)| link).max_by_key(|link| self.all[*link])
     }
 
-    /// The message of the link; where links reorder, at a place that the drawn one makes random. It is never
-    /// farther back than the drawn one, which the contract allows.
-    fn slot(&self, link: Place, drawn: Slot, menu: &Menu) -> Slot {
-        let (from, to) = ((link / self.nodes) as NodeId, (link % self.nodes) as NodeId);
-        let at = (drawn.at.max(1) - 1) % menu.deliverable[link].max(1) + 1;
-        Slot { from, to, at, kind: Slot::ANY_KIND }
-    }
-
     /// The timer to fire.
     fn timer(&self, menu: &Menu) -> Option<(Place, NodeId, u8)> {
         let mut best: Option<(u64, Place, NodeId, u8)> = None;
         for (node, timers) in menu.timers.iter().enumerate() {
-            let mut set = *timers;
-            while set != 0 {
-                let timer = set.trailing_zeros();
+            for timer in bits(*timers) {
                 let place = self.place(node, timer);
                 if best.is_none_or(|(priority, ..)| self.all[place] > priority) {
-                    best = Some((self.all[place], place, node as NodeId, timer as u8));
+                    best = Some((self.all[place], place, node as NodeId, timer));
                 }
-                set &= set - 1;
             }
         }
         best.map(|(_, place, node, timer)| (place, node, timer))
     }
 
-    fn place(&self, node: usize, timer: u32) -> Place {
-        self.nodes * self.nodes + node * TIMERS + timer as usize
+    fn place(&self, node: usize, timer: u8) -> Place {
+        self.nodes * self.nodes + node * TIMERS_MAX + usize::from(timer)
     }
+}
+
+/// The message of the link; where links reorder, at a place that the drawn one makes random. It is never
+/// farther back than the drawn one, which the contract allows.
+fn next_message(link: Place, drawn: Slot, menu: &Menu) -> Slot {
+    let (from, to) = menu.ends(link);
+    let at = (drawn.at.max(1) - 1) % menu.deliverable[link].max(1) + 1;
+    Slot { from, to, at, kind: Slot::ANY_KIND }
 }

@@ -262,23 +262,10 @@ pub(super) fn cone(items: &[Item], also: Option<NodeId>) -> BTreeSet<usize> {
 /// The node at which a choice happens.
 fn node(choice: Choice) -> Option<NodeId> {
     match choice {
-        Choice::Deliver(slot) => Some(slot.to),
-        Choice::Timer { node, .. }
-        | Choice::Local { node, .. }
-        | Choice::Request { node, .. }
-        | Choice::Retry { node, .. }
-        | Choice::Crash { node, .. }
+        Choice::Crash { node, .. }
         | Choice::CrashAt { node, .. }
         | Choice::Disk { node, .. }
-        | Choice::Restart { node }
         | Choice::Draw { node, .. } => Some(node),
-        Choice::Drop(_)
-        | Choice::Duplicate(_)
-        | Choice::Cut { .. }
-        | Choice::Heal { .. }
-        | Choice::Clog { .. }
-        | Choice::Unclog { .. }
-        | Choice::Abandon { .. }
-        | Choice::Recover { .. } => None,
+        called => called.caller(),
     }
 }

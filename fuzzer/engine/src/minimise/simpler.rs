@@ -2,18 +2,16 @@
 
 use super::item::Item;
 use misrule_world::{Argument, Choice, Keep, KeepShape, Keyed, NO_SESSION, Slot};
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// Whether `candidate` is simpler than `best`: shorter, or as long and, at the first place where their costs differ,
 /// cheaper there. Lists of one length over numbers have no endless descent in this order, so that a search that takes
 /// only what is simpler comes to an end.
 pub(super) fn is_simpler(candidate: &[Item], best: &[Item]) -> bool {
-    let costs = |items: &[Item]| items.iter().map(|item| cost(item.choice)).collect::<Vec<_>>();
-    match candidate.len().cmp(&best.len()) {
-        Ordering::Equal => costs(candidate) < costs(best),
-        other => other == Ordering::Less,
+    fn costs(items: &[Item]) -> impl Iterator<Item = (u8, [u32; 3])> {
+        items.iter().map(|item| cost(item.choice))
     }
+    candidate.len().cmp(&best.len()).then_with(|| costs(candidate).cmp(costs(best))).is_lt()
 }
 
 /// How much a reader has to take in of a choice: first what kind it is, then its numbers, the most important first.

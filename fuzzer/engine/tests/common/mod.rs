@@ -2,9 +2,8 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a helper of tests that panics fails the test")]
 
-use misrule_engine::{Campaign, Finding, Observer, Options, Outcome, Progress, campaign};
+use misrule_engine::{Campaign, Options, Outcome, campaign};
 use misrule_world::{Settings, Setup, Target};
-use std::time::Duration;
 
 /// Two-phase commit.
 pub fn two_phase_commit() -> Target {
@@ -22,20 +21,7 @@ pub fn setup(target: &Target, settings: &[(&str, &str)], lenses: &[&str]) -> Set
     }
 }
 
-/// No clock, no interruption.
-struct Silent;
-
-impl Observer for Silent {
-    fn elapsed(&mut self) -> Duration {
-        Duration::ZERO
-    }
-    fn progress(&mut self, _progress: &Progress) -> bool {
-        false
-    }
-    fn found(&mut self, _finding: &Finding) {}
-}
-
 /// Runs a campaign to its end.
 pub fn run(target: &Target, setup: &Setup, options: &Options) -> Outcome {
-    campaign(&Campaign { target, setup, options, corpus: &[] }, &mut Silent).unwrap()
+    campaign(&Campaign { target, setup, options, corpus: &[] }, &mut ()).unwrap()
 }

@@ -5,6 +5,7 @@ use crate::choice::Choice;
 use crate::clients::NO_SESSION;
 use crate::judge::Judge;
 use crate::system::System;
+use crate::vocabulary::TIMERS_MAX;
 use misrule_models::NodeId;
 
 impl<S: System, J: Judge<S>> World<S, J> {
@@ -18,12 +19,14 @@ impl<S: System, J: Judge<S>> World<S, J> {
         match choice {
             Choice::Timer { node, timer } => {
                 up(node)?;
-                let set = timer < 32 && self.menu.timers[usize::from(node)] & (1 << timer) != 0;
+                let set = usize::from(timer) < TIMERS_MAX
+                    && self.menu.timers[usize::from(node)] & (1 << timer) != 0;
                 if set { Ok(()) } else { Err(self.why_not_timer(node, timer)) }
             }
             Choice::Local { node, step } => {
                 up(node)?;
-                let enabled = step < 32 && self.menu.locals[usize::from(node)] & (1 << step) != 0;
+                let enabled =
+                    usize::from(step) < TIMERS_MAX && self.menu.locals[usize::from(node)] & (1 << step) != 0;
                 if enabled { Ok(()) } else { Err("the local step is not enabled") }
             }
             Choice::Request { node, operation, argument, session } => {

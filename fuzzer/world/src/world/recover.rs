@@ -4,7 +4,7 @@ use super::World;
 use super::failures::panic_failure;
 use crate::choice::{Choice, ChoiceKind};
 use crate::judge::Judge;
-use crate::menu::nth_bit;
+use crate::menu::bits;
 use crate::panics::{Unwound, guard};
 use crate::recovery::{Core, Recovering, Standing, waiting_text, whole_core};
 use crate::report::{Effect, Failure, Report};
@@ -116,8 +116,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 .unwrap_or_else(|_| "what its judge panics about".to_owned());
             // Writing to a string cannot fail.
             let _ = write!(out, "node {} waits for {told}; ", node + 1);
-            let set = u64::from(self.menu.timers[usize::from(node)]);
-            for timer in (0..set.count_ones()).filter_map(|number| nth_bit(set, number)) {
+            for timer in bits(self.menu.timers[usize::from(node)]) {
                 let name = self.vocabulary.timers.get(usize::from(timer)).copied().unwrap_or("a timer");
                 let _ = write!(timers, ", {name} of node {}", node + 1);
             }

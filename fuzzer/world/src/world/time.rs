@@ -3,6 +3,7 @@
 use super::World;
 use crate::judge::Judge;
 use crate::system::System;
+use crate::vocabulary::TIMERS_MAX;
 use misrule_models::NodeId;
 
 impl<S: System, J: Judge<S>> World<S, J> {
@@ -17,7 +18,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
     /// Why a timer that the menu does not have cannot fire.
     #[cold]
     pub(super) fn why_not_timer(&self, node: NodeId, timer: u8) -> &'static str {
-        if timer < 32 && self.timers_of(node) & (1 << timer) != 0 {
+        if usize::from(timer) < TIMERS_MAX && self.timers_of(node) & (1 << timer) != 0 {
             "another timer or message comes first"
         } else {
             "the timer is not set"

@@ -21,7 +21,7 @@ use crate::archive::Archive;
 use crate::execute::Execution;
 use crate::way::Way;
 use misrule_world::{
-    Choice, ChoiceKind, FaultKind, FaultProfile, Keep, Menu, NodeId, Report, Rng, Slot, mix,
+    Choice, ChoiceKind, FaultKind, FaultProfile, Keep, Menu, NodeId, Report, Rng, Slot, TIMERS_MAX, mix,
 };
 use schedule::{HORIZON, Schedule};
 use std::collections::VecDeque;
@@ -38,8 +38,6 @@ const QUEUE_MAX: usize = PERIOD as usize;
 /// Steps from when a timer is set until it fires: at least so many, and less than twice as many. The published
 /// cluster ticks thrice a step and times out after 20 ticks.
 const PATIENCE: u64 = 4;
-/// Timers that a node can have.
-const TIMERS: usize = 32;
 
 /// What is to be executed.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +123,7 @@ impl ModelFuzz {
         }
         self.todo.clear();
         self.due.clear();
-        self.due.resize(usize::from(menu.nodes) * TIMERS, 0);
+        self.due.resize(usize::from(menu.nodes) * TIMERS_MAX, 0);
         self.step = 0;
     }
 
@@ -167,8 +165,8 @@ impl ModelFuzz {
     fn tick(&mut self, node: NodeId, menu: &Menu) -> Option<Choice> {
         let set = menu.timers[usize::from(node)];
         let mut fires = None;
-        for timer in 0..TIMERS as u8 {
-            let place = usize::from(node) * TIMERS + usize::from(timer);
+        for timer in 0..TIMERS_MAX as u8 {
+            let place = usize::from(node) * TIMERS_MAX + usize::from(timer);
             let due = &mut self.due[place];
             if set & (1 << timer) == 0 {
                 *due = 0;
