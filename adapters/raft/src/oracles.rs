@@ -122,7 +122,8 @@ impl Oracles {
         self.seen[5] |= done.reads > 0;
         self.seen[6] |= done.configurations > 0;
         self.seen[7] |= view.conf().is_joint();
-        backwards(node, view, &image, &before)
+        unfounded(node, view)
+            .or_else(|| backwards(node, view, &image, &before))
             .or_else(|| self.log_matching(node, &image, from))
             .or_else(|| self.election_safety(node, view, &before))
             .or_else(|| self.leader_completeness(node, view, &image, &before))
@@ -242,6 +243,17 @@ impl Oracles {
         );
         Some(Failure::new("invariant", "state-machine-safety", text))
     }
+}
+
+/// Pre-vote (Ongaro, "Consensus: Bridging Theory and Practice", 2014, section 9.6): who asks for votes has heard of a
+/// quorum that would give them.
+fn unfounded(node: NodeId, view: &View) -> Option<Failure> {
+    if !view.done().unfounded {
+        return None;
+    }
+    let text =
+        format!("node {} asks for votes in term {} without a quorum of pre-votes", node + 1, view.term());
+    Some(Failure::new("invariant", "pre-vote-quorum", text))
 }
 
 /// What never goes backwards: term, vote and commit index, also over a restart as far as they were durable.
