@@ -70,7 +70,7 @@ impl Node {
     fn read(&mut self, argument: u32, call: Option<Call>, cx: &Context<Wire>) {
         let Some(call) = call else { return };
         self.wait(Some(call), Waiting::Read(Keyed::of(argument).key));
-        if self.reads_stale() {
+        if self.reads_unconfirmed() {
             self.confirmed.push((0, call_number(call)));
             return;
         }

@@ -194,7 +194,7 @@ impl Node {
 
     /// A planted bug: the disk is synced with the next tick only.
     pub(crate) fn sync_late(&mut self) {
-        if self.options.bug == Bug::AckBeforeSync {
+        if self.options.bug == Bug::EntriesNotSynced {
             self.halted |= self.raft.mut_store().sync().is_err();
         }
     }
@@ -307,8 +307,8 @@ impl Node {
     }
 
     /// A planted bug: reads need no confirmation.
-    pub(crate) fn reads_stale(&self) -> bool {
-        self.options.bug == Bug::StaleRead
+    pub(crate) fn reads_unconfirmed(&self) -> bool {
+        self.options.bug == Bug::ReadUnconfirmed
     }
 
     /// The bytes by which the crate tells reads apart: the call, and the node that was asked.

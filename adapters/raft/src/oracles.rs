@@ -116,6 +116,7 @@ impl Oracles {
             is_up: true,
         };
         let done = view.done();
+        self.seen[1] |= view.commit() > before.commit;
         self.seen[2] |= image.truncations() > 0;
         self.seen[3] |= view.role().leads() && view.is_transferred();
         self.seen[4] |= done.snapshots > 0;
@@ -225,7 +226,6 @@ impl Oracles {
     /// The same of what nodes know to be committed, before they apply it.
     fn committed_logs(&mut self, node: NodeId, view: &View, image: &Image) -> Option<Failure> {
         let commit = view.commit();
-        self.seen[1] |= commit > 0;
         for index in self.committed.len() as u64 + 1..=commit.min(image.last_index()) {
             // Of what a snapshot hides others have known before.
             let hash = image.prefix_hash(index).unwrap_or_default();

@@ -122,14 +122,14 @@ fn known_panics_of_the_crate_are_found() {
 
 /// For each bug what it breaks, and in how many steps that is found at most.
 const FOUND: [(&str, u64, &str); 8] = [
-    ("vote-not-durable", 200_000, "term-monotone"),
+    ("vote-not-synced", 200_000, "term-monotone"),
     ("vote-forgotten", 200_000, "one-vote-per-term"),
     ("commit-forgotten", 200_000, "commit-monotone"),
-    ("ack-before-sync", 500_000, "leader-completeness"),
+    ("entries-not-synced", 500_000, "leader-completeness"),
     ("apply-before-commit", 500_000, "state-machine-safety"),
     ("reject-lost", 500_000, "election-safety"),
     ("tail-kept", 500_000, "log-matching"),
-    ("stale-read", 200_000, "linearizable"),
+    ("read-unconfirmed", 200_000, "linearizable"),
 ];
 
 #[test]

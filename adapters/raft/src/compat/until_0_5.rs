@@ -120,9 +120,11 @@ impl Node {
     fn sync(&mut self, ready: &Ready) -> Result<(), DiskError> {
         let bug = self.options.bug;
         let (has_entries, store) = (!ready.entries.is_empty(), self.raft.mut_store());
-        if !has_entries && ready.must_sync && bug == Bug::VoteNotDurable {
+        if !has_entries && ready.must_sync && bug == Bug::VoteNotSynced {
             store.pretend_sync();
-        } else if (!has_entries || bug != Bug::AckBeforeSync) && (ready.must_sync || self.options.syncs_all) {
+        } else if (!has_entries || bug != Bug::EntriesNotSynced)
+            && (ready.must_sync || self.options.syncs_all)
+        {
             store.sync()?;
         }
         if bug == Bug::ApplyBeforeCommit && self.raft.raft.state == StateRole::Leader {
