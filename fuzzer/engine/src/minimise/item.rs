@@ -9,7 +9,7 @@ use crate::recover::recover;
 use misrule_world::{
     Choice, ChoiceKind, Core, Effect, LinkOrder, Menu, NO_SESSION, NodeId, Report, Run, Slot, Watch,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A message's name: the item that sent it, and which of that item's messages on the link it is.
 pub(super) type Name = (u32, u16);
@@ -211,6 +211,21 @@ impl ItemRun {
 pub(super) fn unnamed(choices: &[Choice]) -> Vec<Item> {
     let item = |(at, choice): (usize, &Choice)| Item { id: at as u32, choice: *choice, source: None };
     choices.iter().enumerate().map(item).collect()
+}
+
+/// Gives items that were moved their positions as ids, and says so to the messages that they send.
+pub(super) fn renumber(items: &mut [Item]) {
+    let places: BTreeMap<u32, u32> =
+        items.iter().enumerate().map(|(at, item)| (item.id, at as u32)).collect();
+    for (at, item) in items.iter_mut().enumerate() {
+        item.id = at as u32;
+        // A sender that is gone sends nothing: a name that no message has.
+        if let Some((source, _)) = &mut item.source
+            && *source != START
+        {
+            *source = places.get(source).copied().unwrap_or(START - 1);
+        }
+    }
 }
 
 /// Positions of the items in the causal past of the last item and of the last item at `also`. Faults of links have
