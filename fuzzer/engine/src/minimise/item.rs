@@ -284,3 +284,26 @@ fn node(choice: Choice) -> Option<NodeId> {
         called => called.caller(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Item, START, renumber};
+    use misrule_world::{Choice, Slot};
+
+    fn delivery(id: u32, source: u32) -> Item {
+        let choice = Choice::Deliver(Slot { from: 0, to: 1, at: 1, kind: Slot::ANY_KIND });
+        Item { id, choice, source: Some((source, 0)) }
+    }
+
+    #[test]
+    fn messages_keep_their_senders_when_items_are_moved() {
+        let timer = |id| Item { id, choice: Choice::Timer { node: 0, timer: 0 }, source: None };
+        // The timer 3 came first and was moved; the sender 1 is gone.
+        let mut items =
+            [timer(0), delivery(2, 0), timer(3), delivery(4, 3), delivery(5, 1), delivery(6, START)];
+        renumber(&mut items);
+        let sources: Vec<Option<u32>> = items.iter().map(|item| item.source.map(|name| name.0)).collect();
+        assert_eq!(sources, [None, Some(0), None, Some(2), Some(START - 1), Some(START)]);
+        assert!(items.iter().enumerate().all(|(at, item)| item.id == at as u32));
+    }
+}
