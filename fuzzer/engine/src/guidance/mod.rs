@@ -47,6 +47,8 @@ pub struct Plan {
     pub tail: u32,
     /// Which of the strategy's arms this is; meaningful to the strategy only.
     pub arm: usize,
+    /// Whether lenses look at the execution. Where they do not, it is faster and shows nothing new.
+    pub keys: bool,
 }
 
 /// What a strategy listens to where the user names no lens or signal.
@@ -78,7 +80,7 @@ pub struct Strategy {
 pub const STRATEGIES: [Strategy; 10] = [
     Strategy {
         name: "frontier",
-        about: "returns to rarely visited cells and explores onward; 30 % of the steps stay random",
+        about: "returns to rarely visited cells and explores onward; half of the steps stay random",
         listens: Listens::Lenses,
         make: |faults, lenses, steps_max| Box::new(frontier::Frontier::new(faults, lenses, steps_max)),
     },

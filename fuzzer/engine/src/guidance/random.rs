@@ -45,7 +45,7 @@ impl Guidance for Random {
     fn plan(&mut self, _archive: &Archive, _rng: &mut Rng) -> Plan {
         let arm = self.shares.next();
         self.fresh = true;
-        Plan { way: Way::default(), mutate: false, tail: self.lengths[arm], arm }
+        Plan { way: Way::default(), mutate: false, tail: self.lengths[arm], arm, keys: true }
     }
 
     fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
