@@ -1,0 +1,182 @@
+//! The judge: oracles and lenses over the projection.
+
+use crate::oracles::{Oracles, SOMETIMES};
+use crate::projection::{Parts, Projection};
+use crate::system::Raft;
+use misrule_history::specifications::Cell;
+use misrule_models::LensSet;
+use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
+use misrule_world::histories::Linearizable;
+use misrule_world::{
+    Choice, ClientEvent, Judge, NodeId, Recovers, Report, Seen, Setup, SetupError, System, Tally,
+};
+
+/// The lenses that the judge can compute.
+pub(crate) const LENSES: &[&str] =
+    &["pairs@impl", "waiting@impl", "delivery@impl", "message@impl", "detailed@impl"];
+
+/// Judges the steps of raft.
+#[derive(Default)]
+pub struct RaftJudge {
+    oracles: Oracles,
+    /// What clients saw; `None` where nobody looks.
+    clients: Option<Box<Linearizable<Cell>>>,
+    /// Sessions that ask for something else than the specification has: bit set.
+    operators: u64,
+    /// What the others did and saw in a step; its memory is used again.
+    heard: Vec<ClientEvent>,
+    /// Number of the last call that a client has made, and of the last one before the recovery.
+    calls: u32,
+    pub(crate) calls_before: u32,
+    /// With changes of membership nothing is promised.
+    promises: bool,
+    pub(crate) nodes: NodeId,
+    /// The properties of [`SOMETIMES`] that the settings make possible.
+    possible: Vec<usize>,
+    /// In how many executions each of [`SOMETIMES`] was seen.
+    sometimes: [u64; SOMETIMES.len()],
+    projection: Projection,
+    /// Lenses over the nodes themselves: they need a look only where one changed.
+    states: LensSet<Projection>,
+    /// Lenses over waiting messages: they need a look only where their set is another.
+    inboxes: LensSet<Projection>,
+    /// Lenses over deliveries and whole states: they look at every step.
+    steps: LensSet<Projection>,
+    reads_input: bool,
+}
+
+impl RaftJudge {
+    /// A judge with the lenses that the setup asks for.
+    pub(crate) fn new(raft: &Raft, setup: &Setup) -> Result<Self, SetupError> {
+        let mut judge = Self::default();
+        if setup.settings.is_on("history") {
+            judge.clients = Some(Box::new(Linearizable::new(raft.vocabulary(), Cell::key_value())));
+        }
+        let settings = &setup.settings;
+        judge.nodes = settings.integer("nodes") as NodeId;
+        judge.promises = settings.word("membership") == "off";
+        judge.possible = (0..SOMETIMES.len())
+            .filter(|at| match SOMETIMES[*at] {
+                "leader-transferred" => settings.is_on("transfer"),
+                "snapshot-installed" => settings.is_on("snapshots"),
+                "configuration-changed" => settings.word("membership") != "off",
+                "configuration-joint" => settings.word("membership") == "joint",
+                _ => true,
+            })
+            .collect();
+        let mut parts = Parts::default();
+        for (position, name) in setup.lenses.iter().enumerate() {
+            let position = position as u8;
+            match name.as_str() {
+                "pairs@impl" => judge.states.push(position, Box::new(Pairs)),
+                "waiting@impl" => judge.inboxes.push(position, Box::new(Waiting)),
+                "delivery@impl" => judge.steps.push(position, Box::new(Delivery)),
+                "message@impl" => judge.steps.push(position, Box::new(Detail::Message)),
+                "detailed@impl" => judge.steps.push(position, Box::new(Detail::Detailed)),
+                _ => return Err(SetupError(format!("raft has no lens `{name}`"))),
+            }
+            parts.waiting |= name == "waiting@impl";
+            parts.deliveries |= name == "delivery@impl";
+            parts.contents |= name == "message@impl" || name == "detailed@impl";
+        }
+        judge.reads_input = parts.deliveries;
+        judge.projection = Projection::new(parts);
+        Ok(judge)
+    }
+
+    fn keys(&self, states: u64, inboxes: u64, report: &mut Report) {
+        if states != 0 {
+            self.states.keys(&self.projection, states, &mut report.keys);
+        }
+        if inboxes != 0 {
+            self.inboxes.keys(&self.projection, inboxes, &mut report.keys);
+        }
+        if !self.steps.is_empty() {
+            self.steps.keys(&self.projection, states | inboxes, &mut report.keys);
+        }
+    }
+}
+
+impl Judge<Raft> for RaftJudge {
+    fn reset(&mut self, seen: &Seen<'_, Raft>, report: &mut Report) {
+        self.oracles.reset(seen.views.len());
+        if let Some(clients) = &mut self.clients {
+            clients.reset();
+            self.operators = 0;
+        }
+        (self.calls, self.calls_before) = (0, 0);
+        for (node, view) in seen.views.iter().enumerate() {
+            report.failure = report.failure.take().or_else(|| self.oracles.check(node as u8, view));
+        }
+        // What is there from the start is not seen.
+        self.oracles.seen = [false; SOMETIMES.len()];
+        if seen.watch.keys {
+            self.projection.reset(seen);
+            self.keys(seen.touched, seen.touched, report);
+        }
+    }
+
+    fn after(&mut self, seen: &Seen<'_, Raft>, report: &mut Report) {
+        if let Some(node) = seen.node {
+            if seen.up & (1 << node) == 0 {
+                self.oracles.stopped(node);
+            } else {
+                let before = self.oracles.seen;
+                // Written only where there is something: a failure is large.
+                if let Some(failure) = self.oracles.check(node, &seen.views[usize::from(node)]) {
+                    report.failure = Some(failure);
+                }
+                for (at, count) in self.sometimes.iter_mut().enumerate() {
+                    *count += u64::from(self.oracles.seen[at] && !before[at]);
+                }
+            }
+        }
+        if let Choice::Recover { .. } = seen.choice {
+            self.calls_before = self.calls;
+        }
+        for event in seen.clients {
+            if let ClientEvent::Asked { call, .. } = event {
+                self.calls = call.number();
+            }
+        }
+        if let Some(clients) = &mut self.clients {
+            self.heard.clear();
+            self.heard
+                .extend(seen.clients.iter().filter(|event| hears(&mut self.operators, **event, seen.system)));
+            clients.after(&self.heard, report);
+        }
+        if seen.watch.keys {
+            let (states, inboxes) = self.projection.update(seen);
+            if states | inboxes != 0 || !self.steps.is_empty() {
+                self.keys(states, inboxes, report);
+            }
+        }
+    }
+
+    fn recovers(&self) -> Option<&dyn Recovers<Raft>> {
+        self.promises.then_some(self as &dyn Recovers<Raft>)
+    }
+
+    fn reads_input(&self) -> bool {
+        self.reads_input
+    }
+
+    fn tally(&self) -> Tally {
+        let sometimes = self.possible.iter().map(|at| (SOMETIMES[*at], self.sometimes[*at])).collect();
+        let undecided = self.clients.iter().map(|clients| clients.undecided()).collect();
+        Tally { sometimes, undecided, ..Tally::default() }
+    }
+}
+
+/// Whether an event is of the specification: not of a session that does what operators do.
+fn hears(operators: &mut u64, event: ClientEvent, raft: &Raft) -> bool {
+    let (ClientEvent::Asked { call, .. }
+    | ClientEvent::Retried { call, .. }
+    | ClientEvent::Answered { call, .. }
+    | ClientEvent::Abandoned { call }) = event;
+    if let ClientEvent::Asked { operation, .. } = event {
+        let bit = u64::from(raft.is_of_operators(operation)) << call.session();
+        *operators = *operators & !(1 << call.session()) | bit;
+    }
+    *operators & (1 << call.session()) == 0
+}
