@@ -68,6 +68,7 @@ mod key;
 mod lens;
 mod model;
 pub mod presets;
+pub mod raft;
 pub mod registry;
 pub mod sequence_paxos;
 pub mod two_phase_commit;

@@ -1,0 +1,177 @@
+//! State counts, and one broken rule for each property that can fail.
+
+use super::{Action, Bounds, Envelope, Message, Raft, Rules, State};
+use crate::{Exploration, Limits, Model, NodeId, Step, Verdict, explore};
+
+fn model(nodes: NodeId, rules: Rules, bounds: (u32, u32, u8)) -> Raft {
+    let bounds = Bounds { term_max: bounds.0, entries_max: bounds.1, faults_max: bounds.2 };
+    Raft::new(nodes, rules, bounds).unwrap()
+}
+
+fn explored(nodes: NodeId, rules: Rules, bounds: (u32, u32, u8)) -> Exploration<Action> {
+    explore(&model(nodes, rules, bounds), Limits::default(), None).unwrap()
+}
+
+fn violated(found: &Exploration<Action>) -> Vec<&'static str> {
+    let broken = found.properties.iter().filter(|property| property.verdict == Verdict::Violated);
+    broken.map(|property| property.name).collect()
+}
+
+#[test]
+fn states_of_small_clusters() {
+    for (nodes, rules, bounds, states) in COUNTS {
+        let found = explored(nodes, rules, bounds);
+        assert_eq!((found.states as usize, violated(&found)), (states, vec![]), "{nodes} {bounds:?}");
+    }
+}
+
+/// Drives one scripted execution; every action must be taken.
+struct Script(Raft, State);
+
+impl Script {
+    fn new(rules: Rules) -> Self {
+        let model = model(3, rules, (9, 9, 9));
+        let mut states = Vec::new();
+        model.initial(&mut states);
+        Self(model, states.remove(0))
+    }
+
+    fn take(&mut self, action: &Action) {
+        assert_eq!(self.0.step(&mut self.1, action), Step::Taken, "{action:?}");
+    }
+
+    /// Delivers the newest messages between two nodes that `wanted` picks.
+    fn deliver(&mut self, from: NodeId, to: NodeId, wanted: impl Fn(&Message) -> bool) {
+        let term = self.1.node(from).term;
+        let fits = |it: &&Envelope| (it.from, it.to) == (from, to) && wanted(&it.message);
+        let newest = self.1.messages().filter(fits).filter(|it| it.message.term() == term).last();
+        let envelope = newest.expect("a message").clone();
+        self.take(&Action::Deliver(envelope));
+    }
+
+    /// `node` asks all, and leads by the vote of `voter`.
+    fn elect(&mut self, node: NodeId, voter: NodeId) {
+        self.take(&Action::Timeout { node });
+        self.deliver(node, voter, |message| matches!(message, Message::Vote { .. }));
+        self.deliver(voter, node, |message| matches!(message, Message::VoteReply { granted: true, .. }));
+        self.take(&Action::BecomeLeader { node });
+    }
+
+    /// `node` sends its next entry to `peer` and hears the answer.
+    fn replicate(&mut self, node: NodeId, peer: NodeId) {
+        let next = self.1.node(node).next[usize::from(peer)];
+        self.take(&Action::Append { node, peer });
+        self.deliver(
+            node,
+            peer,
+            |it| matches!(it, Message::Append { previous, .. } if previous.0 + 1 == next),
+        );
+        let answer = |it: &Message| matches!(it, Message::AppendReply { matched: None, .. });
+        let agreed =
+            |it: &Message| matches!(it, Message::AppendReply { matched: Some(at), .. } if *at == next);
+        let term = self.1.node(node).term;
+        let came =
+            self.1.messages().any(|it| it.from == peer && it.message.term() == term && agreed(&it.message));
+        self.deliver(peer, node, |it| if came { agreed(it) } else { answer(it) });
+    }
+
+    fn broken(&self) -> Vec<&'static str> {
+        let properties = self.0.properties().iter().filter(|property| property.kind == crate::Kind::Always);
+        properties.filter(|it| !(it.holds)(&self.0, &self.1)).map(|it| it.name).collect()
+    }
+
+    fn holds(&self, name: &str) -> bool {
+        let property = self.0.properties().iter().find(|property| property.name == name).unwrap();
+        (property.holds)(&self.0, &self.1)
+    }
+}
+
+/// Figure 8 of the paper: an entry of an old term that a majority has is replaced, unless it must not be counted.
+#[test]
+fn figure_8() {
+    for (commits_own_term_only, broken) in [(true, false), (false, true)] {
+        let mut script = Script::new(Rules { commits_own_term_only, ..Rules::paper() });
+        script.elect(0, 1);
+        script.take(&Action::Propose { node: 0, value: 1 });
+        script.take(&Action::Timeout { node: 2 });
+        script.elect(2, 1);
+        script.take(&Action::Propose { node: 2, value: 2 });
+        script.deliver(2, 0, |message| matches!(message, Message::Vote { .. }));
+        script.take(&Action::Crash { node: 2 });
+        script.elect(0, 1);
+        assert_eq!(script.1.node(0).term, 3);
+        // The new leader believes that its follower has the first entry.
+        script.replicate(0, 1);
+        script.replicate(0, 1);
+        let counted = script.0.step(&mut script.1, &Action::AdvanceCommit { node: 0 }) == Step::Taken;
+        assert_eq!(counted, !commits_own_term_only);
+        script.take(&Action::Crash { node: 0 });
+        script.take(&Action::Restart { node: 2 });
+        script.take(&Action::Timeout { node: 2 });
+        script.elect(2, 1);
+        script.replicate(2, 1);
+        script.replicate(2, 1);
+        assert!(script.holds("conflicting-suffix-truncated") && script.holds("recovered"));
+        assert_eq!(script.broken().contains(&"leader-completeness"), broken, "{:?}", script.broken());
+        assert_eq!(script.broken().contains(&"commit-needs-durable-quorum"), broken);
+        assert_eq!(script.broken().is_empty(), !broken);
+    }
+}
+
+#[test]
+fn broken_rules_break_properties() {
+    let votes_twice = Rules { votes_once: false, ..Rules::paper() };
+    let unsynced = Rules { persist_before_reply: false, ..Rules::lagging() };
+    for (nodes, rules, bounds, property) in
+        [(3, votes_twice, (1, 0, 0), "election-safety"), (2, unsynced, (1, 0, 1), "vote-and-term-stay")]
+    {
+        let found = explored(nodes, rules, bounds);
+        assert!(violated(&found).contains(&property), "{property}: {:?}", violated(&found));
+    }
+}
+
+/// A node without the committed entry asks for the vote of one that has it.
+#[test]
+fn votes_compare_logs() {
+    for votes_compare_logs in [true, false] {
+        let mut script = Script::new(Rules { votes_compare_logs, ..Rules::paper() });
+        script.elect(0, 1);
+        script.take(&Action::Propose { node: 0, value: 1 });
+        script.replicate(0, 1);
+        script.take(&Action::AdvanceCommit { node: 0 });
+        assert!(script.holds("entry-committed"));
+        script.take(&Action::Timeout { node: 2 });
+        script.take(&Action::Timeout { node: 2 });
+        script.deliver(2, 1, |message| matches!(message, Message::Vote { .. }));
+        let granted = !votes_compare_logs;
+        script.deliver(1, 2, |it| matches!(it, Message::VoteReply { granted: g, .. } if *g == granted));
+        let led = script.0.step(&mut script.1, &Action::BecomeLeader { node: 2 }) == Step::Taken;
+        assert_eq!(led, granted);
+        let broken: &[_] = if granted { &["leader-completeness"] } else { &[] };
+        assert_eq!(script.broken(), broken);
+    }
+}
+
+#[test]
+fn what_is_not_enabled_changes_nothing() {
+    let mut script = Script::new(Rules::lagging());
+    let before = script.1.clone();
+    for action in [
+        Action::BecomeLeader { node: 0 },
+        Action::Propose { node: 0, value: 1 },
+        Action::Append { node: 0, peer: 1 },
+        Action::AdvanceCommit { node: 0 },
+        Action::Persist { node: 0 },
+        Action::Restart { node: 0 },
+        Action::Timeout { node: 3 },
+        Action::Deliver(Envelope { from: 1, to: 0, message: Message::VoteReply { term: 1, granted: true } }),
+    ] {
+        assert!(matches!(script.0.step(&mut script.1, &action), Step::Refused(_)), "{action:?}");
+        assert_eq!(script.1, before);
+    }
+}
+
+/// Nodes, rules, bounds (terms, entries, crashes), states.
+type Count = (NodeId, Rules, (u32, u32, u8), usize);
+
+const COUNTS: [Count; 2] = [(2, Rules::paper(), (1, 1, 0), 137), (2, Rules::paper(), (2, 1, 1), 45_204)];
