@@ -1,8 +1,8 @@
 //! The lens presets over the model's state.
 
 use super::state::State;
-use crate::presets::{Detail, Whole};
-use crate::{LogRelation, NodeId, Replica, Replicas, StableHasher};
+use crate::presets::{Delivered, Detail, Inbox, LastDelivery, WaitingMessage, Whole};
+use crate::{LogRelation, NodeId, Replica, Replicas, StableHasher, relation};
 use std::hash::{Hash, Hasher};
 
 impl Replicas for State {
@@ -33,6 +33,30 @@ impl Replicas for State {
     }
 }
 
+impl LastDelivery for State {
+    fn delivered(&self) -> Option<Delivered> {
+        self.delivered
+    }
+}
+
+impl Inbox for State {
+    fn waiting(&self, to: NodeId, each: &mut dyn FnMut(WaitingMessage)) {
+        let node = self.node(to);
+        for envelope in &self.messages {
+            let message = &envelope.message;
+            if envelope.to == to && message.term() >= node.term && !message.is_heartbeat() {
+                let index = message.index().map_or(1, |index| relation(&index, &node.length()));
+                each(WaitingMessage {
+                    kind: message.kind(),
+                    newer: message.term() > node.term,
+                    index: index as u8,
+                });
+            }
+        }
+    }
+}
+
+/// `message` has roles, terms, logs and messages; `persistence` adds votes and disks; `detailed` all the rest.
 impl Whole for State {
     fn digest(&self, detail: Detail, hasher: &mut StableHasher) {
         for node in &self.nodes {
@@ -40,8 +64,15 @@ impl Whole for State {
             hasher.write_u32(node.term);
             hasher.write_u32(node.commit);
             node.log.hash(hasher);
+            if detail >= Detail::Persistence {
+                node.vote.hash(hasher);
+                node.disk.hash(hasher);
+                node.pending.hash(hasher);
+            }
             if detail >= Detail::Detailed {
-                node.hash(hasher);
+                hasher.write_u64(node.votes);
+                node.next.hash(hasher);
+                node.matched.hash(hasher);
             }
         }
         self.messages.hash(hasher);

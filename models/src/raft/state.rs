@@ -1,8 +1,10 @@
 //! The variables of the protocol.
 
+use crate::presets::Delivered;
 use crate::{Fields, NodeId};
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::hash::{Hash, Hasher};
 
 /// An entry of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +61,31 @@ impl Message {
             | Self::Append { term, .. }
             | Self::AppendReply { term, .. } => term,
         }
+    }
+
+    /// The kind as a number, for keys.
+    pub fn kind(&self) -> u8 {
+        match self {
+            Self::Vote { .. } => 0,
+            Self::VoteReply { .. } => 1,
+            Self::Append { .. } => 2,
+            Self::AppendReply { .. } => 3,
+        }
+    }
+
+    /// The index of the log that the message speaks of: the last one that it brings, or that its sender has.
+    pub fn index(&self) -> Option<u32> {
+        match *self {
+            Self::Vote { last, .. } => Some(last.0),
+            Self::VoteReply { .. } => None,
+            Self::Append { previous, entry, .. } => Some(previous.0 + u32::from(entry.is_some())),
+            Self::AppendReply { matched, .. } => matched,
+        }
+    }
+
+    /// Whether it carries nothing but that its sender leads.
+    pub fn is_heartbeat(&self) -> bool {
+        matches!(self, Self::Append { entry: None, .. })
     }
 }
 
@@ -120,7 +147,7 @@ pub struct NodeState {
     /// What is on its disk.
     pub disk: Disk,
     /// What leaves once the disk has caught up.
-    pub pending: Vec<Envelope>,
+    pub pending: BTreeSet<Envelope>,
     /// History: the term and the vote of which others may have heard.
     pub told: (u32, Option<NodeId>),
 }
@@ -138,7 +165,7 @@ impl NodeState {
             next: vec![1; usize::from(nodes)],
             matched: vec![0; usize::from(nodes)],
             disk: Disk::default(),
-            pending: Vec::new(),
+            pending: BTreeSet::new(),
             told: (0, None),
         }
     }
@@ -174,8 +201,8 @@ impl NodeState {
     }
 }
 
-/// All variables.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// All variables. Equality and hash leave out the last delivery.
+#[derive(Clone, Debug)]
 pub struct State {
     pub(super) nodes: Vec<NodeState>,
     /// Every message ever sent.
@@ -187,6 +214,8 @@ pub struct State {
     /// History: what is committed, each entry with the term of the leader that committed it first.
     pub(super) committed: Vec<(LogEntry, u32)>,
     pub(super) marks: Marks,
+    /// What the last action delivered, for lenses.
+    pub(super) delivered: Option<Delivered>,
 }
 
 /// History: what has happened.
@@ -213,6 +242,7 @@ impl State {
             elected: BTreeSet::new(),
             committed: Vec::new(),
             marks: Marks::default(),
+            delivered: None,
         }
     }
 
@@ -229,9 +259,42 @@ impl State {
         &self.nodes[usize::from(node)]
     }
 
+    /// Leaves out what no action reads and only properties of ways do, so that states can be counted as a version of
+    /// the protocol without such variables counts them.
+    pub fn forget_history(&mut self) {
+        self.elected.clear();
+        self.committed.clear();
+        self.marks = Marks::default();
+        for node in &mut self.nodes {
+            node.told = (0, None);
+        }
+    }
+
     /// Every message ever sent.
     pub fn messages(&self) -> impl Iterator<Item = &Envelope> {
         self.messages.iter()
+    }
+}
+
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        self.nodes == other.nodes
+            && self.messages == other.messages
+            && (self.proposed, self.faults) == (other.proposed, other.faults)
+            && (&self.elected, &self.committed) == (&other.elected, &other.committed)
+            && self.marks == other.marks
+    }
+}
+
+impl Eq for State {}
+
+impl Hash for State {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.nodes.hash(state);
+        self.messages.hash(state);
+        (self.proposed, self.faults).hash(state);
+        (&self.elected, &self.committed).hash(state);
+        self.marks.hash(state);
     }
 }
 

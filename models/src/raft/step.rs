@@ -2,7 +2,8 @@
 
 use super::state::{Envelope, LogEntry, Message, NodeState, Role, State};
 use super::{Action, Raft};
-use crate::NodeId;
+use crate::presets::Delivered;
+use crate::{NodeId, relation};
 
 impl Raft {
     fn quorum(&self) -> usize {
@@ -40,6 +41,7 @@ impl Raft {
         if state.node(me).up == matches!(action, Action::Restart { .. }) {
             return Err("the node is down, or up already");
         }
+        let mut delivered = None;
         match action {
             Action::Timeout { .. } => timeout(state, me)?,
             Action::BecomeLeader { .. } => self.lead(state, me)?,
@@ -58,7 +60,9 @@ impl Raft {
                 if !state.messages.contains(envelope) {
                     return Err("the message was never sent");
                 }
+                let before = Before::of(state.node(me));
                 self.deliver(state, envelope);
+                delivered = Some(before.delivered(&envelope.message, state.node(me)));
             }
             Action::Crash { .. } => crash(state, me),
             Action::Restart { .. } => {
@@ -67,6 +71,7 @@ impl Raft {
                 state.marks.recovered |= node.vote.is_some();
             }
         }
+        state.delivered = delivered;
         self.settle(state, me);
         Ok(())
     }
@@ -144,7 +149,7 @@ impl Raft {
 }
 
 fn reply(node: &mut NodeState, to: &Envelope, message: Message) {
-    node.pending.push(Envelope { from: to.to, to: to.from, message });
+    node.pending.insert(Envelope { from: to.to, to: to.from, message });
 }
 
 fn timeout(state: &mut State, me: NodeId) -> Result<(), &'static str> {
@@ -251,7 +256,7 @@ fn release(state: &mut State, me: NodeId) {
     let node = &mut state.nodes[usize::from(me)];
     if !node.pending.is_empty() {
         node.told = (node.term, node.vote);
-        state.messages.extend(node.pending.drain(..));
+        state.messages.append(&mut node.pending);
     }
 }
 
@@ -264,4 +269,31 @@ fn crash(state: &mut State, me: NodeId) {
     (node.term, node.vote) = (node.disk.term, node.disk.vote);
     node.log.clone_from(&node.disk.log);
     state.faults += 1;
+}
+
+/// What the preset `delivery` needs of the receiver before the delivery.
+struct Before {
+    role: Role,
+    term: u32,
+    length: u32,
+    commit: u32,
+}
+
+impl Before {
+    fn of(node: &NodeState) -> Self {
+        Self { role: node.role, term: node.term, length: node.length(), commit: node.commit }
+    }
+
+    fn delivered(&self, message: &Message, after: &NodeState) -> Delivered {
+        Delivered {
+            kind: message.kind(),
+            term: relation(&message.term(), &self.term) as u8,
+            // Raft numbers nothing but terms and entries.
+            sequence: 1,
+            index: message.index().map_or(1, |index| relation(&index, &self.length)) as u8,
+            roles: (self.role as u8, after.role as u8),
+            length: relation(&after.length(), &self.length) as u8,
+            commit: relation(&after.commit, &self.commit) as u8,
+        }
+    }
 }

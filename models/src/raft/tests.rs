@@ -1,7 +1,8 @@
 //! State counts, and one broken rule for each property that can fail.
 
 use super::{Action, Bounds, Envelope, Message, Raft, Rules, State};
-use crate::{Exploration, Limits, Model, NodeId, Step, Verdict, explore};
+use crate::presets::{Delivery, Detail, LastDelivery, Pairs, Waiting};
+use crate::{Exploration, Lens, Limits, Model, NodeId, Step, Verdict, explore};
 
 fn model(nodes: NodeId, rules: Rules, bounds: (u32, u32, u8)) -> Raft {
     let bounds = Bounds { term_max: bounds.0, entries_max: bounds.1, faults_max: bounds.2 };
@@ -19,9 +20,10 @@ fn violated(found: &Exploration<Action>) -> Vec<&'static str> {
 
 #[test]
 fn states_of_small_clusters() {
-    for (nodes, rules, bounds, states) in COUNTS {
+    for (nodes, rules, bounds, counts) in COUNTS {
         let found = explored(nodes, rules, bounds);
-        assert_eq!((found.states as usize, violated(&found)), (states, vec![]), "{nodes} {bounds:?}");
+        assert_eq!((found.bound, violated(&found)), (None, vec![]), "{nodes} {bounds:?}");
+        assert_eq!((found.states, found.edges()), counts, "{nodes} {bounds:?}");
     }
 }
 
@@ -171,7 +173,52 @@ fn what_is_not_enabled_changes_nothing() {
     }
 }
 
-/// Nodes, rules, bounds (terms, entries, crashes), states.
-type Count = (NodeId, Rules, (u32, u32, u8), usize);
+/// What `take` does to the key of a lens, or to whether there is one.
+fn moves<L: Lens<State>>(lens: &L, script: &mut Script, take: impl FnOnce(&mut Script)) -> bool {
+    let keys = |script: &Script| {
+        let mut keys = Vec::new();
+        lens.keys(&script.1, 0b111, &mut keys);
+        keys
+    };
+    let before = keys(script);
+    take(script);
+    before != keys(script)
+}
 
-const COUNTS: [Count; 2] = [(2, Rules::paper(), (1, 1, 0), 137), (2, Rules::paper(), (2, 1, 1), 45_204)];
+#[test]
+fn lenses_see_what_they_are_for() {
+    let crash_of_the_follower = |script: &mut Script| script.take(&Action::Crash { node: 2 });
+    let mut script = Script::new(Rules::lagging());
+    assert!(moves(&Pairs, &mut script, crash_of_the_follower));
+    script.take(&Action::Restart { node: 2 });
+    // The candidate's vote is not on its disk: only details tell.
+    script.take(&Action::Timeout { node: 0 });
+    let persist = |script: &mut Script| script.take(&Action::Persist { node: 0 });
+    assert!(!moves(&Pairs, &mut Script(script.0, script.1.clone()), persist));
+    assert!(moves(&Detail::Persistence, &mut Script(script.0, script.1.clone()), persist));
+    assert!(moves(&Waiting, &mut script, persist), "requests for votes now wait");
+    let vote = |script: &mut Script| {
+        script.deliver(0, 1, |message| matches!(message, Message::Vote { .. }));
+    };
+    assert!(moves(&Delivery, &mut script, vote));
+    assert_eq!(script.1.delivered().map(|it| (it.kind, it.term, it.roles)), Some((0, 2, (0, 0))));
+    // Nothing more is known by a vote that arrives, but by the candidate, in detail.
+    script.take(&Action::Persist { node: 1 });
+    let granted = |script: &mut Script| {
+        script.deliver(1, 0, |message| matches!(message, Message::VoteReply { granted: true, .. }));
+    };
+    for (detail, seen) in [(Detail::Message, false), (Detail::Persistence, false), (Detail::Detailed, true)] {
+        assert_eq!(moves(&detail, &mut Script(script.0, script.1.clone()), granted), seen, "{detail:?}");
+    }
+}
+
+/// Nodes, rules, bounds (terms, entries, crashes), states and edges.
+type Count = (NodeId, Rules, (u32, u32, u8), (u64, u64));
+
+/// With the history variables, so that there are more than `tests/raft_naive.rs` counts.
+const COUNTS: [Count; 4] = [
+    (2, Rules::paper(), (1, 1, 0), (137, 934)),
+    (2, Rules::paper(), (2, 1, 1), (45_204, 436_802)),
+    (2, Rules::lagging(), (1, 1, 1), (5_692, 44_116)),
+    (3, Rules::lagging(), (1, 0, 0), (26_724, 323_580)),
+];
