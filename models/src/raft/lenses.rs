@@ -24,12 +24,7 @@ impl Replicas for State {
 
     fn logs(&self, a: NodeId, b: NodeId) -> LogRelation {
         let (a, b) = (self.node(a), self.node(b));
-        let common = a.log.iter().zip(&b.log).take_while(|(x, y)| x == y).count();
-        if common < a.log.len().min(b.log.len()) {
-            let is_decided = common < a.commit.max(b.commit) as usize;
-            return if is_decided { LogRelation::DecidedConflict } else { LogRelation::Conflict };
-        }
-        if a.log.len() == b.log.len() { LogRelation::Equal } else { LogRelation::Prefix }
+        a.log.relation(&b.log, a.commit.max(b.commit))
     }
 }
 
@@ -39,6 +34,7 @@ impl LastDelivery for State {
     }
 }
 
+/// Empty where the network is open: the world then knows what waits.
 impl Inbox for State {
     fn waiting(&self, to: NodeId, each: &mut dyn FnMut(WaitingMessage)) {
         let node = self.node(to);

@@ -1,7 +1,8 @@
-//! What must always hold (Figure 3 of the paper, and durability) and what should be seen sometimes.
+//! What must always hold (Figure 3 of the paper, and durability) and what should be seen sometimes. Logs are compared by
+//! their hashes, so that each costs a few comparisons a pair of nodes.
 
 use super::Raft;
-use super::state::{LogEntry, NodeState, Role, State};
+use super::state::{NodeState, Role, State};
 use crate::{Kind, Property};
 
 pub(super) const PROPERTIES: &[Property<Raft>] = &[
@@ -19,8 +20,7 @@ pub(super) const PROPERTIES: &[Property<Raft>] = &[
 ];
 
 fn election_safety(_: &Raft, state: &State) -> bool {
-    let terms = state.elected.iter().map(|(term, _)| term);
-    terms.clone().zip(terms.skip(1)).all(|(one, other)| one != other)
+    !state.marks.elected_twice
 }
 
 fn leader_append_only(_: &Raft, state: &State) -> bool {
@@ -30,8 +30,10 @@ fn leader_append_only(_: &Raft, state: &State) -> bool {
 /// Logs that have an entry of the same index and term are the same up to it.
 fn log_matching(_: &Raft, state: &State) -> bool {
     let agree = |a: &NodeState, b: &NodeState| {
-        let same = a.log.iter().zip(&b.log).rposition(|(x, y)| x.term == y.term);
-        same.is_none_or(|last| a.log[..=last] == b.log[..=last])
+        let common = a.length().min(b.length());
+        // From the end, where logs that do not conflict agree at once.
+        let same = (1..=common).rev().find(|index| a.term_at(*index) == b.term_at(*index));
+        same.is_none_or(|last| a.log.shares(&b.log, last))
     };
     state.nodes.iter().enumerate().all(|(at, a)| state.nodes[at + 1..].iter().all(|b| agree(a, b)))
 }
@@ -40,30 +42,21 @@ fn log_matching(_: &Raft, state: &State) -> bool {
 fn leader_completeness(_: &Raft, state: &State) -> bool {
     let leads = |node: &&NodeState| node.role == Role::Leader;
     state.nodes.iter().filter(leads).all(|leader| {
-        let mut committed = state.committed.iter().enumerate();
-        committed.all(|(at, (entry, by))| *by >= leader.term || leader.log.get(at) == Some(entry))
+        let common = leader.log.common(&state.committed) as usize;
+        state.committed_by[common..].iter().all(|by| *by >= leader.term)
     })
 }
 
 /// Nodes have committed the same entries.
 fn state_machine_safety(_: &Raft, state: &State) -> bool {
-    !state.marks.disagreed
-        && state.nodes.iter().all(|node| {
-            let commit = node.commit as usize;
-            commit <= node.log.len()
-                && begins(&node.log, &state.committed[..commit.min(state.committed.len())])
-        })
+    !state.marks.disagreed && state.nodes.iter().all(|node| node.log.shares(&state.committed, node.commit))
 }
 
 /// More than half of all disks have what is committed, for ever.
 fn commit_is_durable(_: &Raft, state: &State) -> bool {
-    let holders = state.nodes.iter().filter(|node| begins(&node.disk.log, &state.committed)).count();
-    holders > state.nodes.len() / 2
-}
-
-fn begins(log: &[LogEntry], committed: &[(LogEntry, u32)]) -> bool {
-    log.len() >= committed.len()
-        && log.iter().zip(committed).all(|(entry, (committed, _))| entry == committed)
+    let committed = &state.committed;
+    let holds = |node: &&NodeState| node.disk.log.shares(committed, committed.len());
+    state.nodes.iter().filter(holds).count() > state.nodes.len() / 2
 }
 
 /// A node's term never falls below what others have heard of, and its vote in that term is no other.

@@ -1,17 +1,20 @@
-//! What each action does.
+//! Which action is enabled and what it does; what arrives is in `deliver`, what an implementation sends in `send`.
 
-use super::state::{Envelope, LogEntry, Message, NodeState, Role, State};
+use super::message::{Envelope, LogEntry, Message};
+use super::state::{NodeState, Role, State};
 use super::{Action, Raft};
 use crate::presets::Delivered;
 use crate::{NodeId, relation};
+
+type Taken = Result<(), &'static str>;
 
 impl Raft {
     fn quorum(&self) -> usize {
         usize::from(self.nodes) / 2 + 1
     }
 
-    pub(super) fn has_won(&self, node: &NodeState) -> bool {
-        node.role == Role::Candidate && node.votes.count_ones() as usize >= self.quorum()
+    pub(super) fn has_won(&self, node: &NodeState, role: Role) -> bool {
+        node.role == role && node.votes.count_ones() as usize >= self.quorum()
     }
 
     /// The index that a leader may commit now, where that is more than it has.
@@ -22,19 +25,14 @@ impl Raft {
         open.find(|index| copies(*index) >= self.quorum() && own(*index))
     }
 
+    /// Whether a node that does not lead may ask for votes now.
+    pub(super) fn may_time_out(&self, node: &NodeState) -> bool {
+        node.role != Role::Leader && (!self.rules.pre_vote || self.has_won(node, Role::PreCandidate))
+    }
+
     /// Takes the action, or names the guard that failed and changes nothing.
-    pub(super) fn take(&self, state: &mut State, action: &Action) -> Result<(), &'static str> {
-        let me = match action {
-            Action::Deliver(envelope) => envelope.to,
-            Action::Timeout { node }
-            | Action::BecomeLeader { node }
-            | Action::Propose { node, .. }
-            | Action::Append { node, .. }
-            | Action::AdvanceCommit { node }
-            | Action::Persist { node }
-            | Action::Crash { node }
-            | Action::Restart { node } => *node,
-        };
+    pub(super) fn take(&self, state: &mut State, action: &Action) -> Taken {
+        let me = action.node();
         if me >= self.nodes {
             return Err("there is no such node");
         }
@@ -43,212 +41,246 @@ impl Raft {
         }
         let mut delivered = None;
         match action {
-            Action::Timeout { .. } => timeout(state, me)?,
-            Action::BecomeLeader { .. } => self.lead(state, me)?,
-            Action::Propose { value, .. } => propose(state, me, *value)?,
-            Action::Append { peer, .. } => append(state, me, *peer)?,
-            Action::AdvanceCommit { .. } => {
-                let it = state.node(me);
-                let index = self.commits(it).filter(|_| it.role == Role::Leader);
-                commit(state, me, index.ok_or("no majority has a further entry of this term")?);
-            }
-            Action::Persist { .. } if !state.node(me).waits_for_disk() => {
-                return Err("nothing waits for the disk");
-            }
-            Action::Persist { .. } => persist(state, me),
-            Action::Deliver(envelope) => {
-                if !state.messages.contains(envelope) {
-                    return Err("the message was never sent");
-                }
+            Action::Deliver(envelope) | Action::Hear(envelope) => {
+                self.arrives(state, action, envelope)?;
                 let before = Before::of(state.node(me));
-                self.deliver(state, envelope);
+                state.promised = None;
+                if matches!(action, Action::Deliver(_)) {
+                    self.deliver(state, envelope);
+                } else {
+                    hear(state.node_mut(me), &envelope.message);
+                }
                 delivered = Some(before.delivered(&envelope.message, state.node(me)));
             }
-            Action::Crash { .. } => crash(state, me),
-            Action::Restart { .. } => {
-                let node = &mut state.nodes[usize::from(me)];
-                node.up = true;
-                state.marks.recovered |= node.vote.is_some();
+            Action::Send(envelope) => {
+                // What is sent after a delivery belongs to it.
+                delivered = state.delivered;
+                self.send(state, envelope)?;
             }
+            _ => self.act(state, me, action)?,
         }
         state.delivered = delivered;
         self.settle(state, me);
         Ok(())
     }
 
+    /// What a node does by itself.
+    fn act(&self, state: &mut State, me: NodeId, action: &Action) -> Taken {
+        match *action {
+            Action::PreVote { .. } => self.pre_vote(state, me),
+            Action::Timeout { .. } if !self.may_time_out(state.node(me)) => {
+                Err("the node leads, or has not heard that it would be elected")
+            }
+            Action::Timeout { .. } => {
+                self.time_out(state, me);
+                Ok(())
+            }
+            Action::BecomeLeader { .. } => self.lead(state, me),
+            Action::StepDown { .. } => self.step_down(state.node_mut(me)),
+            Action::Propose { value, .. } => self.propose(state, me, value),
+            Action::Append { peer, .. }
+            | Action::Heartbeat { peer, .. }
+            | Action::TimeoutNow { peer, .. } => self.lead_on(state, me, peer, action),
+            Action::AdvanceCommit { .. } => {
+                let it = state.node(me);
+                let index = self.commits(it).filter(|_| it.role == Role::Leader);
+                commit(state, me, index.ok_or("no majority has a further entry of this term")?);
+                Ok(())
+            }
+            Action::LearnCommit { index, .. } if !self.may_learn(state, me, index) => {
+                Err("the node has nothing further that is known to be committed")
+            }
+            Action::LearnCommit { index, .. } => {
+                commit(state, me, index);
+                Ok(())
+            }
+            Action::Persist { .. } if !self.is_open() && !state.node(me).waits_for_disk() => {
+                Err("nothing waits for the disk")
+            }
+            Action::Persist { .. } => {
+                self.persist(state, me);
+                Ok(())
+            }
+            Action::Crash { .. } => {
+                self.crash(state, me);
+                Ok(())
+            }
+            Action::Restart { commit, .. } => Self::restart(state, me, commit),
+            Action::Deliver(_) | Action::Hear(_) | Action::Send(_) => Ok(()),
+        }
+    }
+
     /// What follows an action by itself: a disk that does not lag, and answers that do not wait.
     fn settle(&self, state: &mut State, me: NodeId) {
-        if !state.node(me).up {
+        if self.is_open() || !state.node(me).up {
             return;
         }
         if !self.rules.disk_lags {
-            persist(state, me);
+            self.persist(state, me);
         } else if !self.rules.persist_before_reply {
             release(state, me);
         }
     }
 
-    fn lead(&self, state: &mut State, me: NodeId) -> Result<(), &'static str> {
-        let node = &mut state.nodes[usize::from(me)];
-        if !self.has_won(node) {
+    fn pre_vote(&self, state: &mut State, me: NodeId) -> Taken {
+        let node = state.node_mut(me);
+        if !self.rules.pre_vote || node.role == Role::Leader {
+            return Err("a leader does not ask for votes, and others only where there is a pre-vote");
+        }
+        node.follow();
+        node.role = Role::PreCandidate;
+        node.votes = 1 << me;
+        let message = Message::PreVote { term: node.term + 1, last: node.last() };
+        // It promises nothing that a crash could break.
+        self.tell_others(me, &message, |envelope| {
+            state.messages.insert(envelope);
+        });
+        Ok(())
+    }
+
+    /// Begins a term as a candidate.
+    pub(super) fn time_out(&self, state: &mut State, me: NodeId) {
+        let node = state.node_mut(me);
+        node.enter(node.term + 1, Some(me));
+        node.role = Role::Candidate;
+        let message = Message::Vote { term: node.term, last: node.last() };
+        self.tell_others(me, &message, |envelope| {
+            node.pending.insert(envelope);
+        });
+    }
+
+    /// In a bounded network, calls `each` with the message to every other node.
+    fn tell_others(&self, me: NodeId, message: &Message, mut each: impl FnMut(Envelope)) {
+        if !self.is_open() {
+            let others = (0..self.nodes).filter(|peer| *peer != me);
+            others.for_each(|to| each(Envelope { from: me, to, message: message.clone() }));
+        }
+    }
+
+    fn lead(&self, state: &mut State, me: NodeId) -> Taken {
+        let node = state.node_mut(me);
+        if !self.has_won(node, Role::Candidate) {
             return Err("the node has no majority of votes");
         }
         node.role = Role::Leader;
         node.votes = 0;
-        node.next.fill(node.log.len() as u32 + 1);
+        let next = node.length() + 1;
+        node.next.fill(next);
         node.matched.fill(0);
-        node.matched[usize::from(me)] = node.disk.log.len() as u32;
-        state.elected.insert((node.term, me));
+        node.matched[usize::from(me)] = node.disk.log.len();
+        let term = node.term;
+        if self.rules.empty_entry {
+            node.log.extend(&[LogEntry { term, value: 0 }]);
+        }
+        state.marks.transferred |= state.marks.asked == Some((me, term));
+        if let Err(at) = state.elected.binary_search(&(term, me)) {
+            state.elected.insert(at, (term, me));
+            let twin = |other: Option<&(u32, NodeId)>| other.is_some_and(|other| other.0 == term);
+            let before = at.checked_sub(1).and_then(|before| state.elected.get(before));
+            state.marks.elected_twice |= twin(before) || twin(state.elected.get(at + 1));
+        }
         Ok(())
     }
 
-    fn deliver(&self, state: &mut State, envelope: &Envelope) {
-        let Envelope { from, to, message } = envelope;
-        let node = &mut state.nodes[usize::from(*to)];
-        if message.term() > node.term {
-            node.follow();
-            (node.term, node.vote) = (message.term(), None);
+    fn step_down(&self, node: &mut NodeState) -> Taken {
+        if node.role == Role::Follower || node.role == Role::Leader && !self.rules.check_quorum {
+            return Err("the node follows, or leads until a newer term");
         }
-        let is_stale = message.term() < node.term;
-        match *message {
-            Message::Vote { last, .. } => {
-                let newer =
-                    (last.1, last.0) >= (node.last().1, node.last().0) || !self.rules.votes_compare_logs;
-                let free = node.vote.is_none_or(|vote| vote == *from) || !self.rules.votes_once;
-                let granted = !is_stale && newer && free;
-                if granted {
-                    node.vote = Some(*from);
-                }
-                reply(node, envelope, Message::VoteReply { term: node.term, granted });
-            }
-            Message::VoteReply { granted, .. } => {
-                if granted && !is_stale && node.role == Role::Candidate {
-                    node.votes |= 1 << from;
-                }
-            }
-            Message::Append { previous, entry, commit, .. } => {
-                let matched = if is_stale { None } else { take_entry(state, *to, previous, entry, commit) };
-                let node = &mut state.nodes[usize::from(*to)];
-                reply(node, envelope, Message::AppendReply { term: node.term, matched });
-            }
-            Message::AppendReply { matched, .. } => {
-                if is_stale || node.role != Role::Leader {
-                    return;
-                }
-                let peer = usize::from(*from);
-                match matched {
-                    Some(index) => {
-                        node.matched[peer] = node.matched[peer].max(index);
-                        node.next[peer] = node.next[peer].max(index + 1);
-                    }
-                    None => node.next[peer] = (node.next[peer] - 1).max(node.matched[peer] + 1),
-                }
-            }
-        }
-    }
-}
-
-fn reply(node: &mut NodeState, to: &Envelope, message: Message) {
-    node.pending.insert(Envelope { from: to.to, to: to.from, message });
-}
-
-fn timeout(state: &mut State, me: NodeId) -> Result<(), &'static str> {
-    let peers = state.count();
-    let node = &mut state.nodes[usize::from(me)];
-    if node.role == Role::Leader {
-        return Err("a leader does not ask for votes");
-    }
-    node.follow();
-    node.role = Role::Candidate;
-    node.term += 1;
-    node.vote = Some(me);
-    let message = Message::Vote { term: node.term, last: node.last() };
-    let others = (0..peers).filter(|peer| *peer != me);
-    node.pending.extend(others.map(|to| Envelope { from: me, to, message: message.clone() }));
-    Ok(())
-}
-
-fn propose(state: &mut State, me: NodeId, value: u32) -> Result<(), &'static str> {
-    let node = &mut state.nodes[usize::from(me)];
-    if node.role != Role::Leader {
-        return Err("only a leader takes entries");
-    }
-    node.log.push(LogEntry { term: node.term, value });
-    state.proposed += 1;
-    Ok(())
-}
-
-fn append(state: &mut State, me: NodeId, peer: NodeId) -> Result<(), &'static str> {
-    let node = state.node(me);
-    if node.role != Role::Leader || peer == me || peer >= state.count() {
-        return Err("only a leader sends entries, and to others");
-    }
-    let at = node.next[usize::from(peer)] - 1;
-    let entry = node.log.get(at as usize).copied();
-    let commit = node.commit.min(at + u32::from(entry.is_some()));
-    let previous = (at, node.term_at(at).unwrap_or(0));
-    let message = Message::Append { term: node.term, previous, entry, commit };
-    state.messages.insert(Envelope { from: me, to: peer, message });
-    Ok(())
-}
-
-/// Takes an entry of the term's leader; says up to where the logs agree, if they do at the entry before.
-fn take_entry(
-    state: &mut State,
-    me: NodeId,
-    previous: (u32, u32),
-    entry: Option<LogEntry>,
-    learned: u32,
-) -> Option<u32> {
-    let node = &mut state.nodes[usize::from(me)];
-    // Only another leader of the same term comes here while this one leads.
-    let led = node.role == Role::Leader;
-    if node.role != Role::Follower {
         node.follow();
+        Ok(())
     }
-    if node.term_at(previous.0) != Some(previous.1) {
-        return None;
-    }
-    let at = previous.0 as usize;
-    if let Some(entry) = entry {
-        let present = node.log.get(at).map(|present| present.term);
-        if present.is_some_and(|term| term != entry.term) {
-            node.log.truncate(at);
-            state.marks.truncated = true;
-            state.marks.leader_rewritten |= led;
+
+    fn propose(&self, state: &mut State, me: NodeId, value: u32) -> Taken {
+        let node = state.node_mut(me);
+        if node.role != Role::Leader {
+            return Err("only a leader takes entries");
         }
-        if node.log.len() == at {
-            node.log.push(entry);
+        node.log.extend(&[LogEntry { term: node.term, value }]);
+        state.proposed += u32::from(!self.is_open());
+        Ok(())
+    }
+
+    /// What a leader sends in a bounded network.
+    fn lead_on(&self, state: &mut State, me: NodeId, peer: NodeId, action: &Action) -> Taken {
+        let node = state.node(me);
+        if node.role != Role::Leader || peer == me || peer >= self.nodes || self.is_open() {
+            return Err("only a leader sends entries, and to others");
         }
+        let (term, to) = (node.term, usize::from(peer));
+        let message = match action {
+            Action::Heartbeat { .. } if self.rules.heartbeats => {
+                Message::Heartbeat { term, commit: node.commit.min(node.matched[to]) }
+            }
+            Action::TimeoutNow { .. } if self.may_hand_over(node, peer) => Message::TimeoutNow { term },
+            Action::Append { .. } if self.may_append(node, peer) => {
+                let at = node.next[to] - 1;
+                let rest = node.log.suffix(at);
+                let entries = rest[..rest.len().min(self.rules.batch as usize)].to_vec();
+                let commit = node.commit.min(at + entries.len() as u32);
+                let previous = (at, node.term_at(at).unwrap_or(0));
+                Message::Append { term, previous, entries, commit }
+            }
+            _ => return Err("the rules know no such message, or not now"),
+        };
+        state.messages.insert(Envelope { from: me, to: peer, message });
+        Ok(())
     }
-    let matched = previous.0 + u32::from(entry.is_some());
-    if learned.min(matched) > node.commit {
-        commit(state, me, learned.min(matched));
+
+    /// Whether a leader has something to append, or says that it leads in this way.
+    pub(super) fn may_append(&self, node: &NodeState, peer: NodeId) -> bool {
+        !self.rules.heartbeats || node.next[usize::from(peer)] <= node.length()
     }
-    Some(matched)
+
+    pub(super) fn may_hand_over(&self, node: &NodeState, peer: NodeId) -> bool {
+        self.rules.transfer && node.matched[usize::from(peer)] == node.length()
+    }
+
+    pub(super) fn may_learn(&self, state: &State, me: NodeId, index: u32) -> bool {
+        let node = state.node(me);
+        self.rules.learns_commit && index > node.commit && node.log.shares(&state.committed, index)
+    }
+
+    fn persist(&self, state: &mut State, me: NodeId) {
+        let node = state.node_mut(me);
+        (node.disk.term, node.disk.vote) = (node.term, node.vote);
+        if self.rules.commit_kept {
+            node.disk.commit = node.commit;
+        }
+        node.disk.log.follow(&node.log);
+        match node.role {
+            Role::Candidate => node.votes |= 1 << me,
+            Role::Leader => node.matched[usize::from(me)] = node.length(),
+            Role::Follower | Role::PreCandidate => {}
+        }
+        release(state, me);
+    }
+
+    fn crash(&self, state: &mut State, me: NodeId) {
+        let node = state.node_mut(me);
+        node.enter(node.disk.term, node.disk.vote);
+        node.up = false;
+        node.pending.clear();
+        node.log.follow(&node.disk.log);
+        // Of a commit index on the disk some may be lost, which a restart decides.
+        node.commit = if self.rules.commit_kept { node.commit.min(node.length()) } else { 0 };
+        state.faults += u8::from(!self.is_open());
+    }
+
+    fn restart(state: &mut State, me: NodeId, commit: u32) -> Taken {
+        let node = state.node_mut(me);
+        if !restarts(node).contains(&commit) {
+            return Err("no disk of the node had this commit index");
+        }
+        node.commit = commit;
+        node.up = true;
+        state.marks.recovered |= node.vote.is_some();
+        Ok(())
+    }
 }
 
-fn commit(state: &mut State, me: NodeId, index: u32) {
-    let node = &mut state.nodes[usize::from(me)];
-    for at in node.commit as usize..index as usize {
-        match state.committed.get(at) {
-            Some((entry, _)) => state.marks.disagreed |= *entry != node.log[at],
-            None => state.committed.push((node.log[at], node.term)),
-        }
-    }
-    node.commit = index;
-}
-
-fn persist(state: &mut State, me: NodeId) {
-    let node = &mut state.nodes[usize::from(me)];
-    (node.disk.term, node.disk.vote) = (node.term, node.vote);
-    node.disk.log.clone_from(&node.log);
-    match node.role {
-        Role::Candidate => node.votes |= 1 << me,
-        Role::Leader => node.matched[usize::from(me)] = node.log.len() as u32,
-        Role::Follower => {}
-    }
-    release(state, me);
+/// The commit indices with which a node that is down may start.
+pub(super) fn restarts(node: &NodeState) -> std::ops::RangeInclusive<u32> {
+    node.disk.commit.min(node.commit)..=node.commit
 }
 
 /// What waited leaves, and others may hear of term and vote.
@@ -260,15 +292,26 @@ fn release(state: &mut State, me: NodeId) {
     }
 }
 
-fn crash(state: &mut State, me: NodeId) {
+/// Heeds only the term of a message, and that its sender leads.
+pub(super) fn hear(node: &mut NodeState, message: &Message) {
+    if message.term() > node.term && message.begins_term() {
+        node.enter(message.term(), None);
+    }
+    if message.leads() && message.term() == node.term && node.role != Role::Leader {
+        node.follow();
+    }
+}
+
+pub(super) fn commit(state: &mut State, me: NodeId, index: u32) {
     let node = &mut state.nodes[usize::from(me)];
-    node.follow();
-    node.up = false;
-    node.commit = 0;
-    node.pending.clear();
-    (node.term, node.vote) = (node.disk.term, node.disk.vote);
-    node.log.clone_from(&node.disk.log);
-    state.faults += 1;
+    let known = index.min(state.committed.len());
+    state.marks.disagreed |= !node.log.shares(&state.committed, known);
+    if index > state.committed.len() {
+        let new = &node.log.entries()[known as usize..index as usize];
+        state.committed.extend(new);
+        state.committed_by.extend(new.iter().map(|_| node.term));
+    }
+    node.commit = index;
 }
 
 /// What the preset `delivery` needs of the receiver before the delivery.
