@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folders below `oracles/` and the oracle that each is about.
-const PAIRS: [(&str, &str); 31] = [
+const PAIRS: [(&str, &str); 38] = [
     ("atomicity", "atomicity"),
     ("boot", "boot"),
     ("conformance", "conformance"),
@@ -28,6 +28,13 @@ const PAIRS: [(&str, &str); 31] = [
     ("model-property", "model-property"),
     ("panic", "panic"),
     ("progress", "progress"),
+    ("raft-commit-monotone", "durability"),
+    ("raft-election-safety", "invariant"),
+    ("raft-leader-completeness", "invariant"),
+    ("raft-log-matching", "invariant"),
+    ("raft-one-vote-per-term", "durability"),
+    ("raft-state-machine-safety", "invariant"),
+    ("raft-term-monotone", "durability"),
     ("rate-disk", "rate"),
     ("rate-messages", "rate"),
     ("redb-acknowledged-commits-survive", "durability"),

@@ -38,7 +38,9 @@ pub(super) fn problems(summary: &Summary, faults_asked: FaultProfile) -> Vec<Str
         return problems;
     }
     let steps = grouped(summary.steps);
-    if summary.tally.steps_followed > 0 {
+    let seen_any = summary.tally.sometimes.iter().any(|(_, executions)| *executions > 0);
+    // A judge may look for them itself, without a model.
+    if summary.tally.steps_followed > 0 || seen_any {
         for (name, executions) in &summary.tally.sometimes {
             if *executions == 0 {
                 problems.push(format!("the `sometimes` property `{name}` was never seen in {steps} steps"));

@@ -1,0 +1,110 @@
+//! The judge: oracles and lenses over the projection.
+
+use crate::oracles::{Oracles, SOMETIMES};
+use crate::projection::{Parts, Projection};
+use crate::system::Raft;
+use misrule_models::LensSet;
+use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
+use misrule_world::{Judge, Report, Seen, Setup, SetupError, Tally};
+
+/// The lenses that the judge can compute.
+pub(crate) const LENSES: &[&str] =
+    &["pairs@impl", "waiting@impl", "delivery@impl", "message@impl", "detailed@impl"];
+
+/// Judges the steps of raft.
+#[derive(Default)]
+pub struct RaftJudge {
+    oracles: Oracles,
+    /// In how many executions each of [`SOMETIMES`] was seen.
+    sometimes: [u64; SOMETIMES.len()],
+    projection: Projection,
+    /// Lenses over the nodes themselves: they need a look only where one changed.
+    states: LensSet<Projection>,
+    /// Lenses over waiting messages: they need a look only where their set is another.
+    inboxes: LensSet<Projection>,
+    /// Lenses over deliveries and whole states: they look at every step.
+    steps: LensSet<Projection>,
+    reads_input: bool,
+}
+
+impl RaftJudge {
+    /// A judge with the lenses that the setup asks for.
+    pub(crate) fn new(setup: &Setup) -> Result<Self, SetupError> {
+        let mut judge = Self::default();
+        let mut parts = Parts::default();
+        for (position, name) in setup.lenses.iter().enumerate() {
+            let position = position as u8;
+            match name.as_str() {
+                "pairs@impl" => judge.states.push(position, Box::new(Pairs)),
+                "waiting@impl" => judge.inboxes.push(position, Box::new(Waiting)),
+                "delivery@impl" => judge.steps.push(position, Box::new(Delivery)),
+                "message@impl" => judge.steps.push(position, Box::new(Detail::Message)),
+                "detailed@impl" => judge.steps.push(position, Box::new(Detail::Detailed)),
+                _ => return Err(SetupError(format!("raft has no lens `{name}`"))),
+            }
+            parts.waiting |= name == "waiting@impl";
+            parts.deliveries |= name == "delivery@impl";
+            parts.contents |= name == "message@impl" || name == "detailed@impl";
+        }
+        judge.reads_input = parts.deliveries;
+        judge.projection = Projection::new(parts);
+        Ok(judge)
+    }
+
+    fn keys(&self, states: u64, inboxes: u64, report: &mut Report) {
+        if states != 0 {
+            self.states.keys(&self.projection, states, &mut report.keys);
+        }
+        if inboxes != 0 {
+            self.inboxes.keys(&self.projection, inboxes, &mut report.keys);
+        }
+        if !self.steps.is_empty() {
+            self.steps.keys(&self.projection, states | inboxes, &mut report.keys);
+        }
+    }
+}
+
+impl Judge<Raft> for RaftJudge {
+    fn reset(&mut self, seen: &Seen<'_, Raft>, report: &mut Report) {
+        self.oracles.reset(seen.views.len());
+        for (node, view) in seen.views.iter().enumerate() {
+            report.failure = report.failure.take().or_else(|| self.oracles.check(node as u8, view));
+        }
+        if seen.watch.keys {
+            self.projection.reset(seen);
+            self.keys(seen.touched, seen.touched, report);
+        }
+    }
+
+    fn after(&mut self, seen: &Seen<'_, Raft>, report: &mut Report) {
+        if let Some(node) = seen.node {
+            if seen.up & (1 << node) == 0 {
+                self.oracles.stopped(node);
+            } else {
+                let before = self.oracles.seen;
+                // Written only where there is something: a failure is large.
+                if let Some(failure) = self.oracles.check(node, &seen.views[usize::from(node)]) {
+                    report.failure = Some(failure);
+                }
+                for (at, count) in self.sometimes.iter_mut().enumerate() {
+                    *count += u64::from(self.oracles.seen[at] && !before[at]);
+                }
+            }
+        }
+        if seen.watch.keys {
+            let (states, inboxes) = self.projection.update(seen);
+            if states | inboxes != 0 || !self.steps.is_empty() {
+                self.keys(states, inboxes, report);
+            }
+        }
+    }
+
+    fn reads_input(&self) -> bool {
+        self.reads_input
+    }
+
+    fn tally(&self) -> Tally {
+        let sometimes = SOMETIMES.into_iter().zip(self.sometimes).collect();
+        Tally { sometimes, ..Tally::default() }
+    }
+}
