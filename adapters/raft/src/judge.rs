@@ -1,20 +1,34 @@
 //! The judge: oracles and lenses over the projection.
 
+use crate::mapping::{self, Steps};
 use crate::oracles::{Oracles, SOMETIMES};
 use crate::projection::{Parts, Projection};
 use crate::system::Raft;
 use misrule_models::LensSet;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
-use misrule_world::{Judge, Report, Seen, Setup, SetupError, Tally};
+use misrule_world::{Follower, Judge, Report, Seen, Setup, SetupError, Tally};
+use std::fmt::Display;
 
 /// The lenses that the judge can compute.
-pub(crate) const LENSES: &[&str] =
-    &["pairs@impl", "waiting@impl", "delivery@impl", "message@impl", "detailed@impl"];
+pub(crate) const LENSES: &[&str] = &[
+    "pairs@impl",
+    "waiting@impl",
+    "delivery@impl",
+    "message@impl",
+    "detailed@impl",
+    "pairs@model",
+    "delivery@model",
+    "message@model",
+    "persistence@model",
+    "detailed@model",
+];
 
 /// Judges the steps of raft.
 #[derive(Default)]
 pub struct RaftJudge {
     oracles: Oracles,
+    /// `None` where the model has no such cluster.
+    follower: Option<Follower<Raft, Steps>>,
     /// In how many executions each of [`SOMETIMES`] was seen.
     sometimes: [u64; SOMETIMES.len()],
     projection: Projection,
@@ -32,6 +46,7 @@ impl RaftJudge {
     pub(crate) fn new(setup: &Setup) -> Result<Self, SetupError> {
         let mut judge = Self::default();
         let mut parts = Parts::default();
+        let mut at_model = LensSet::default();
         for (position, name) in setup.lenses.iter().enumerate() {
             let position = position as u8;
             match name.as_str() {
@@ -40,6 +55,11 @@ impl RaftJudge {
                 "delivery@impl" => judge.steps.push(position, Box::new(Delivery)),
                 "message@impl" => judge.steps.push(position, Box::new(Detail::Message)),
                 "detailed@impl" => judge.steps.push(position, Box::new(Detail::Detailed)),
+                "pairs@model" => at_model.push(position, Box::new(Pairs)),
+                "delivery@model" => at_model.push(position, Box::new(Delivery)),
+                "message@model" => at_model.push(position, Box::new(Detail::Message)),
+                "persistence@model" => at_model.push(position, Box::new(Detail::Persistence)),
+                "detailed@model" => at_model.push(position, Box::new(Detail::Detailed)),
                 _ => return Err(SetupError(format!("raft has no lens `{name}`"))),
             }
             parts.waiting |= name == "waiting@impl";
@@ -48,6 +68,7 @@ impl RaftJudge {
         }
         judge.reads_input = parts.deliveries;
         judge.projection = Projection::new(parts);
+        judge.follower = mapping::model(setup).map(|model| Follower::new(model, Steps::default(), at_model));
         Ok(judge)
     }
 
@@ -74,6 +95,9 @@ impl Judge<Raft> for RaftJudge {
             self.projection.reset(seen);
             self.keys(seen.touched, seen.touched, report);
         }
+        if let Some(follower) = &mut self.follower {
+            follower.reset(seen, report);
+        }
     }
 
     fn after(&mut self, seen: &Seen<'_, Raft>, report: &mut Report) {
@@ -97,6 +121,9 @@ impl Judge<Raft> for RaftJudge {
                 self.keys(states, inboxes, report);
             }
         }
+        if let Some(follower) = &mut self.follower {
+            follower.after(seen, report);
+        }
     }
 
     fn reads_input(&self) -> bool {
@@ -104,7 +131,16 @@ impl Judge<Raft> for RaftJudge {
     }
 
     fn tally(&self) -> Tally {
-        let sometimes = SOMETIMES.into_iter().zip(self.sometimes).collect();
-        Tally { sometimes, ..Tally::default() }
+        let model = self.follower.as_ref().map_or_else(Tally::default, Follower::tally);
+        // The model's counts tell of the executions that it followed; where an oracle sees the same, that tells more.
+        let further = model.sometimes.iter().filter(|(name, _)| !SOMETIMES.contains(name));
+        let sometimes = SOMETIMES.into_iter().zip(self.sometimes).chain(further.copied()).collect();
+        Tally { sometimes, ..model }
+    }
+
+    fn model_fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
+        if let Some(follower) = &self.follower {
+            follower.fields(visit);
+        }
     }
 }

@@ -27,6 +27,7 @@ mod bugs;
 mod image;
 mod judge;
 mod logger;
+mod mapping;
 mod message;
 mod node;
 mod oracles;
