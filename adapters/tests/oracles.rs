@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folders below `oracles/` and the oracle that each is about.
-const PAIRS: [(&str, &str); 38] = [
+const PAIRS: [(&str, &str); 39] = [
     ("atomicity", "atomicity"),
     ("boot", "boot"),
     ("conformance", "conformance"),
@@ -31,6 +31,7 @@ const PAIRS: [(&str, &str); 38] = [
     ("raft-commit-monotone", "durability"),
     ("raft-election-safety", "invariant"),
     ("raft-leader-completeness", "invariant"),
+    ("raft-linearizable", "history"),
     ("raft-log-matching", "invariant"),
     ("raft-one-vote-per-term", "durability"),
     ("raft-state-machine-safety", "invariant"),

@@ -1,5 +1,11 @@
 //! What only following uses: an open network, where each message that an implementation sends is judged.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "a test whose actions are written in place"
+)]
+
 use misrule_models::raft::{Action, Envelope, LogEntry, Message, Raft, Role, Rules, State};
 use misrule_models::{Kind, Model, NodeId, Step};
 

@@ -21,10 +21,12 @@ pub enum Bug {
     RejectLost,
     /// `tail-kept`
     TailKept,
+    /// `stale-read`
+    StaleRead,
 }
 
 /// Every bug with its name and one sentence.
-pub const BUGS: [(Bug, &str, &str); 7] = [
+pub const BUGS: [(Bug, &str, &str); 8] = [
     (
         Bug::VoteNotDurable,
         "vote-not-durable",
@@ -48,6 +50,7 @@ pub const BUGS: [(Bug, &str, &str); 7] = [
     ),
     (Bug::RejectLost, "reject-lost", "The sign that a vote is refused is lost on the way."),
     (Bug::TailKept, "tail-kept", "Entries that replace others leave in the storage what stands behind them."),
+    (Bug::StaleRead, "stale-read", "A node answers reads from what it has applied, without asking anybody."),
 ];
 
 impl Bug {

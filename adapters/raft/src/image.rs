@@ -1,7 +1,8 @@
-//! What a node keeps on its disk, as it stands in memory: hard state and log with running prefix hashes, and the
-//! operations that change it, with their form on the disk.
+//! What a node keeps on its disk, as it stands in memory: hard state, configuration, snapshot and log with running
+//! prefix hashes, and the operations that change it, with their form on the disk.
 
 use crate::bugs::Bug;
+use crate::conf::Conf;
 use crate::record::{Reader, Writer};
 use misrule_world::mix;
 use raft::eraftpb::{Entry, EntryType};
@@ -29,6 +30,25 @@ pub(crate) enum Operation<'a> {
     Entries(&'a [Entry]),
     /// Term, vote and commit.
     Hard(Hard),
+    /// The configuration that entries up to an index have made.
+    Conf(u64, Conf),
+    /// What entries up to an index have made; it replaces them.
+    Snapshot(&'a Base),
+}
+
+/// Where a log begins: a snapshot of what is before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Base {
+    /// Index of the last entry that it replaces, and the term of that; 0 where there is no snapshot.
+    pub index: u64,
+    /// The term of that entry.
+    pub term: u64,
+    /// The hash of the log up to that entry.
+    pub hash: u64,
+    /// The configuration there.
+    pub conf: Conf,
+    /// The state machine.
+    pub data: Vec<u8>,
 }
 
 /// What a node keeps on its disk.
@@ -36,8 +56,11 @@ pub(crate) enum Operation<'a> {
 pub struct Image {
     hard: Hard,
     durable: Hard,
+    base: Base,
+    conf: Conf,
+    conf_index: u64,
     entries: Vec<Entry>,
-    /// For each entry the hash of the log up to and with it.
+    /// For each index from 1 on the hash of the log up to and with it; 0 where it is not known, since a snapshot came.
     hashes: Vec<u64>,
     changes: u64,
     /// Entries before this index are those that were looked at last.
@@ -58,37 +81,48 @@ impl Image {
         self.durable
     }
 
-    /// Index of the last entry; the first one has index 1.
-    pub fn last_index(&self) -> u64 {
-        self.entries.len() as u64
+    /// Where the log begins.
+    pub fn base(&self) -> &Base {
+        &self.base
     }
 
-    /// The entries, oldest first.
+    /// The configuration, as it was written last, and the index of the entry that made it.
+    pub fn conf(&self) -> (Conf, u64) {
+        (self.conf, self.conf_index)
+    }
+
+    /// Index of the last entry, whether it is in a snapshot or not; the first one ever has index 1.
+    pub fn last_index(&self) -> u64 {
+        self.base.index + self.entries.len() as u64
+    }
+
+    /// The entries behind the snapshot, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The entry at `index`.
-    pub fn entry(&self, index: u64) -> Option<&Entry> {
-        self.entries.get((index as usize).checked_sub(1)?)
-    }
-
-    /// The term of the entry at `index`, 0 at index 0; `None` beyond the log.
+    /// The term of the entry at `index`; `None` for those before the snapshot's last, and beyond the log.
     pub fn term(&self, index: u64) -> Option<u64> {
-        if index == 0 { Some(0) } else { self.entry(index).map(|entry| entry.term) }
+        match index.checked_sub(self.base.index)? {
+            0 => Some(self.base.term),
+            behind => self.entries.get(behind as usize - 1).map(|entry| entry.term),
+        }
     }
 
     /// The term of the last entry.
     pub fn last_term(&self) -> u64 {
-        self.entries.last().map_or(0, |entry| entry.term)
+        self.entries.last().map_or(self.base.term, |entry| entry.term)
     }
 
-    /// The hash of the entries up to and with `index`; the whole log's where it is shorter.
-    pub fn prefix_hash(&self, index: u64) -> u64 {
-        match (index as usize).min(self.hashes.len()) {
-            0 => 0,
-            length => self.hashes[length - 1],
-        }
+    /// The hash of the log up to and with `index`; `None` where it is not known, and beyond the log.
+    pub fn prefix_hash(&self, index: u64) -> Option<u64> {
+        let Some(at) = (index as usize).checked_sub(1) else { return Some(0) };
+        self.hashes.get(at).copied().filter(|hash| *hash != 0)
+    }
+
+    /// The hash of the whole log.
+    pub fn log_hash(&self) -> u64 {
+        self.hashes.last().copied().unwrap_or_default()
     }
 
     /// A number that moves with every change, across restarts and executions.
@@ -105,25 +139,26 @@ impl Image {
     pub(crate) fn take_changed(&mut self) -> u64 {
         let from = self.same_before;
         self.same_before = self.last_index() + 1;
-        from
+        from.max(self.base.index)
     }
 
-    /// An empty image, buffers kept.
-    pub(crate) fn clear(&mut self, bug: Bug) {
+    /// An empty image of a cluster with this configuration, buffers kept.
+    pub(crate) fn clear(&mut self, conf: Conf, bug: Bug) {
         self.hard = Hard::default();
-        self.durable = Hard::default();
+        self.base = Base { conf, ..Base::default() };
+        (self.conf, self.conf_index) = (conf, 0);
         self.entries.clear();
         self.hashes.clear();
-        self.changes += 1;
         self.same_before = 1;
-        self.truncations = 0;
         self.bug = bug;
+        self.begin();
     }
 
     /// A start: what was read is durable, and nothing was replaced yet.
     pub(crate) fn begin(&mut self) {
         self.durable = self.hard;
         self.truncations = 0;
+        self.changes += 1;
     }
 
     /// What was written is durable, as far as the node knows.
@@ -139,13 +174,15 @@ impl Image {
         match operation {
             Operation::Entries(entries) => self.write(entries),
             Operation::Hard(hard) => self.hard = hard,
+            Operation::Conf(index, conf) => (self.conf, self.conf_index) = (conf, index),
+            Operation::Snapshot(base) => self.rebase(base),
         }
     }
 
     fn write(&mut self, entries: &[Entry]) {
         let Some(first) = entries.first() else { return };
-        let from = (first.index.max(1) - 1) as usize;
-        self.same_before = self.same_before.min(from as u64 + 1);
+        let from = first.index.saturating_sub(self.base.index + 1) as usize;
+        self.same_before = self.same_before.min(first.index);
         if from < self.entries.len() {
             self.truncations += 1;
         }
@@ -156,19 +193,37 @@ impl Image {
             Vec::new()
         };
         self.entries.truncate(from);
-        self.hashes.truncate(from);
+        self.hashes.truncate(self.base.index as usize + from);
         for entry in entries.iter().chain(&kept) {
-            self.push(entry);
+            self.hashes.push(chain(self.log_hash(), entry));
+            self.entries.push(entry.clone());
         }
     }
 
-    fn push(&mut self, entry: &Entry) {
-        let hash = chain(self.hashes.last().copied().unwrap_or_default(), entry);
-        self.hashes.push(hash);
-        self.entries.push(entry.clone());
+    /// Entries behind the snapshot stay where it is one of this very log.
+    fn rebase(&mut self, base: &Base) {
+        if self.term(base.index) == Some(base.term) {
+            self.entries.drain(..(base.index - self.base.index) as usize);
+        } else {
+            self.entries.clear();
+            self.hashes.clear();
+            self.hashes.resize(base.index as usize, 0);
+            self.same_before = self.same_before.min(base.index);
+        }
+        if let Some(hash) = self.hashes.get_mut((base.index as usize).saturating_sub(1)) {
+            *hash = base.hash;
+        }
+        self.base.clone_from(base);
+        self.hard.commit = self.hard.commit.max(base.index);
+        if self.hard.term < base.term {
+            (self.hard.term, self.hard.vote) = (base.term, 0);
+        }
+        if self.conf_index < base.index {
+            (self.conf, self.conf_index) = (base.conf, base.index);
+        }
     }
 
-    /// Applies the operations of one record. `None` when the record cannot be read.
+    /// Applies the operation of one record. `None` when the record cannot be read.
     pub(crate) fn replay(&mut self, record: &[u8]) -> Option<()> {
         let mut reader = Reader::new(record);
         match reader.byte()? {
@@ -181,10 +236,20 @@ impl Image {
                 let (term, vote, commit) = (reader.number()?, reader.number()?, reader.number()?);
                 let (vote, commit) = match self.bug {
                     Bug::VoteForgotten => (0, commit),
-                    Bug::CommitForgotten => (vote, 0),
+                    Bug::CommitForgotten => (vote, self.base.index),
                     _ => (vote, commit),
                 };
                 self.apply(Operation::Hard(Hard { term, vote, commit }));
+            }
+            CONF => {
+                let (index, conf) = (reader.number()?, Conf::unpacked(reader.number()?));
+                self.apply(Operation::Conf(index, conf));
+            }
+            SNAPSHOT => {
+                let (index, term, hash) = (reader.number()?, reader.number()?, reader.number()?);
+                let conf = Conf::unpacked(reader.number()?);
+                let base = Base { index, term, hash, conf, data: reader.slice()?.to_vec() };
+                self.apply(Operation::Snapshot(&base));
             }
             _ => return None,
         }
@@ -202,6 +267,8 @@ pub(crate) fn chain(before: u64, entry: &Entry) -> u64 {
 
 const ENTRIES: u8 = 1;
 const HARD: u8 = 2;
+const CONF: u8 = 3;
+const SNAPSHOT: u8 = 4;
 
 /// Entry types in the order of their numbers.
 const TYPES: [EntryType; 3] =
@@ -228,18 +295,26 @@ impl Operation<'_> {
             Self::Hard(hard) => {
                 record.byte(HARD).number(hard.term).number(hard.vote).number(hard.commit);
             }
+            Self::Conf(index, conf) => {
+                record.byte(CONF).number(index).number(conf.packed());
+            }
+            Self::Snapshot(base) => {
+                record.byte(SNAPSHOT).number(base.index).number(base.term).number(base.hash);
+                record.number(base.conf.packed()).slice(&base.data);
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Hard, Image, Operation};
+    use super::{Base, Hard, Image, Operation};
     use crate::bugs::Bug;
+    use crate::conf::Conf;
     use crate::record::Writer;
     use raft::eraftpb::Entry;
 
-    pub(super) fn entries(first: u64, terms: &[u64]) -> Vec<Entry> {
+    fn entries(first: u64, terms: &[u64]) -> Vec<Entry> {
         let entry = |(at, term): (usize, &u64)| {
             let index = first + at as u64;
             Entry { index, term: *term, data: vec![index as u8].into(), ..Entry::default() }
@@ -251,19 +326,39 @@ mod tests {
     fn records_read_back_to_the_same_image() {
         let (mut image, mut copy, mut record) = (Image::default(), Image::default(), Writer::default());
         let hard = Hard { term: 3, vote: 2, commit: 1 };
-        let (old, new) = (entries(1, &[1, 1, 1]), entries(2, &[3]));
-        for operation in [Operation::Entries(&old), Operation::Hard(hard), Operation::Entries(&new)] {
+        let (old, new) = (entries(1, &[1, 1, 1, 1]), entries(3, &[3]));
+        let base = Base { index: 2, term: 1, hash: 9, conf: Conf::of_voters(3), data: vec![1, 2] };
+        let ahead = Base { index: 9, term: 4, ..base.clone() };
+        for operation in [
+            Operation::Entries(&old),
+            Operation::Hard(hard),
+            Operation::Conf(1, Conf::of_voters(5)),
+            Operation::Entries(&new),
+            Operation::Snapshot(&base),
+            Operation::Snapshot(&ahead),
+        ] {
             image.apply(operation);
             record.clear();
             operation.write(&mut record);
             assert_eq!(copy.replay(record.bytes()), Some(()));
+            assert_eq!((copy.entries(), &copy.hashes), (image.entries(), &image.hashes));
+            assert_eq!((copy.conf(), copy.base(), copy.hard()), (image.conf(), image.base(), image.hard()));
+            assert_eq!(copy.hashes.len() as u64, copy.last_index());
         }
-        assert_eq!(copy.entries(), image.entries());
-        assert_eq!((copy.last_index(), copy.last_term(), copy.hard()), (2, 3, hard));
-        assert_eq!(copy.hashes, image.hashes);
-        assert_eq!(copy.truncations(), 1);
+        assert_eq!((copy.last_index(), copy.last_term(), copy.term(8)), (9, 4, None));
+        assert_eq!((copy.prefix_hash(8), copy.prefix_hash(9), copy.truncations()), (None, Some(9), 1));
         assert_eq!(copy.replay(&record.bytes()[..12]), None);
         assert_eq!(copy.replay(&[99]), None);
+    }
+
+    #[test]
+    fn a_snapshot_of_the_log_keeps_what_is_behind_it() {
+        let mut image = Image::default();
+        image.apply(Operation::Entries(&entries(1, &[1, 1, 2])));
+        let (hash, whole) = (image.prefix_hash(2).unwrap(), image.log_hash());
+        image.apply(Operation::Snapshot(&Base { index: 2, term: 1, hash, ..Base::default() }));
+        assert_eq!((image.entries().len(), image.term(1), image.term(2)), (1, None, Some(1)));
+        assert_eq!((image.log_hash(), image.last_index(), image.prefix_hash(2)), (whole, 3, Some(hash)));
     }
 
     #[test]
@@ -280,7 +375,7 @@ mod tests {
     #[test]
     fn what_changed_is_told_once() {
         let mut image = Image::default();
-        image.clear(Bug::None);
+        image.clear(Conf::of_voters(3), Bug::None);
         image.apply(Operation::Entries(&entries(1, &[1, 1, 1])));
         assert_eq!((image.take_changed(), image.take_changed()), (1, 4));
         image.apply(Operation::Entries(&entries(2, &[2])));

@@ -4,9 +4,13 @@ use crate::mapping::{self, Steps};
 use crate::oracles::{Oracles, SOMETIMES};
 use crate::projection::{Parts, Projection};
 use crate::system::Raft;
+use misrule_history::specifications::Cell;
 use misrule_models::LensSet;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
-use misrule_world::{Follower, Judge, Report, Seen, Setup, SetupError, Tally};
+use misrule_world::histories::Linearizable;
+use misrule_world::{
+    Choice, ClientEvent, Follower, Judge, NodeId, Recovers, Report, Seen, Setup, SetupError, System, Tally,
+};
 use std::fmt::Display;
 
 /// The lenses that the judge can compute.
@@ -27,8 +31,22 @@ pub(crate) const LENSES: &[&str] = &[
 #[derive(Default)]
 pub struct RaftJudge {
     oracles: Oracles,
-    /// `None` where the model has no such cluster.
+    /// `None` where the model has no such settings.
     follower: Option<Follower<Raft, Steps>>,
+    /// What clients saw; `None` where nobody looks.
+    clients: Option<Box<Linearizable<Cell>>>,
+    /// Sessions that ask for something else than the specification has: bit set.
+    operators: u64,
+    /// What the others did and saw in a step; its memory is used again.
+    heard: Vec<ClientEvent>,
+    /// Number of the last call that a client has made, and of the last one before the recovery.
+    calls: u32,
+    pub(crate) calls_before: u32,
+    /// With changes of membership nothing is promised.
+    promises: bool,
+    pub(crate) nodes: NodeId,
+    /// The properties of [`SOMETIMES`] that the settings make possible.
+    possible: Vec<usize>,
     /// In how many executions each of [`SOMETIMES`] was seen.
     sometimes: [u64; SOMETIMES.len()],
     projection: Projection,
@@ -43,8 +61,23 @@ pub struct RaftJudge {
 
 impl RaftJudge {
     /// A judge with the lenses that the setup asks for.
-    pub(crate) fn new(setup: &Setup) -> Result<Self, SetupError> {
+    pub(crate) fn new(raft: &Raft, setup: &Setup) -> Result<Self, SetupError> {
         let mut judge = Self::default();
+        if setup.settings.is_on("history") {
+            judge.clients = Some(Box::new(Linearizable::new(raft.vocabulary(), Cell::key_value())));
+        }
+        let settings = &setup.settings;
+        judge.nodes = settings.integer("nodes") as NodeId;
+        judge.promises = settings.word("membership") == "off";
+        judge.possible = (0..SOMETIMES.len())
+            .filter(|at| match SOMETIMES[*at] {
+                "leader-transferred" => settings.is_on("transfer"),
+                "snapshot-installed" => settings.is_on("snapshots"),
+                "configuration-changed" => settings.word("membership") != "off",
+                "configuration-joint" => settings.word("membership") == "joint",
+                _ => true,
+            })
+            .collect();
         let mut parts = Parts::default();
         let mut at_model = LensSet::default();
         for (position, name) in setup.lenses.iter().enumerate() {
@@ -68,7 +101,15 @@ impl RaftJudge {
         }
         judge.reads_input = parts.deliveries;
         judge.projection = Projection::new(parts);
-        judge.follower = mapping::model(setup).map(|model| Follower::new(model, Steps::default(), at_model));
+        let model = mapping::model(setup);
+        if model.is_none() && !at_model.is_empty() {
+            return Err(SetupError(
+                "the model of raft has no membership changes and no late flushes: use lenses at the implementation, \
+                 such as --lens pairs@impl,waiting@impl"
+                    .to_owned(),
+            ));
+        }
+        judge.follower = model.map(|model| Follower::new(model, Steps::default(), at_model));
         Ok(judge)
     }
 
@@ -88,6 +129,11 @@ impl RaftJudge {
 impl Judge<Raft> for RaftJudge {
     fn reset(&mut self, seen: &Seen<'_, Raft>, report: &mut Report) {
         self.oracles.reset(seen.views.len());
+        if let Some(clients) = &mut self.clients {
+            clients.reset();
+            self.operators = 0;
+        }
+        (self.calls, self.calls_before) = (0, 0);
         for (node, view) in seen.views.iter().enumerate() {
             report.failure = report.failure.take().or_else(|| self.oracles.check(node as u8, view));
         }
@@ -115,6 +161,20 @@ impl Judge<Raft> for RaftJudge {
                 }
             }
         }
+        if let Choice::Recover { .. } = seen.choice {
+            self.calls_before = self.calls;
+        }
+        for event in seen.clients {
+            if let ClientEvent::Asked { call, .. } = event {
+                self.calls = call.number();
+            }
+        }
+        if let Some(clients) = &mut self.clients {
+            self.heard.clear();
+            self.heard
+                .extend(seen.clients.iter().filter(|event| hears(&mut self.operators, **event, seen.system)));
+            clients.after(&self.heard, report);
+        }
         if seen.watch.keys {
             let (states, inboxes) = self.projection.update(seen);
             if states | inboxes != 0 || !self.steps.is_empty() {
@@ -126,16 +186,22 @@ impl Judge<Raft> for RaftJudge {
         }
     }
 
+    fn recovers(&self) -> Option<&dyn Recovers<Raft>> {
+        self.promises.then_some(self as &dyn Recovers<Raft>)
+    }
+
     fn reads_input(&self) -> bool {
         self.reads_input
     }
 
     fn tally(&self) -> Tally {
         let model = self.follower.as_ref().map_or_else(Tally::default, Follower::tally);
+        let sometimes = self.possible.iter().map(|at| (SOMETIMES[*at], self.sometimes[*at]));
         // The model's counts tell of the executions that it followed; where an oracle sees the same, that tells more.
         let further = model.sometimes.iter().filter(|(name, _)| !SOMETIMES.contains(name));
-        let sometimes = SOMETIMES.into_iter().zip(self.sometimes).chain(further.copied()).collect();
-        Tally { sometimes, ..model }
+        let sometimes = sometimes.chain(further.copied()).collect();
+        let undecided = self.clients.iter().map(|clients| clients.undecided()).collect();
+        Tally { sometimes, undecided, ..model }
     }
 
     fn model_fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
@@ -143,4 +209,17 @@ impl Judge<Raft> for RaftJudge {
             follower.fields(visit);
         }
     }
+}
+
+/// Whether an event is of the specification: not of a session that does what operators do.
+fn hears(operators: &mut u64, event: ClientEvent, raft: &Raft) -> bool {
+    let (ClientEvent::Asked { call, .. }
+    | ClientEvent::Retried { call, .. }
+    | ClientEvent::Answered { call, .. }
+    | ClientEvent::Abandoned { call }) = event;
+    if let ClientEvent::Asked { operation, .. } = event {
+        let bit = u64::from(raft.is_of_operators(operation)) << call.session();
+        *operators = *operators & !(1 << call.session()) | bit;
+    }
+    *operators & (1 << call.session()) == 0
 }

@@ -24,13 +24,18 @@
 //! ```
 
 mod bugs;
+mod client;
+mod command;
+mod conf;
 mod image;
 mod judge;
 mod logger;
+mod machine;
 mod mapping;
 mod message;
 mod node;
 mod oracles;
+mod progress;
 mod projection;
 mod record;
 mod store;
@@ -38,32 +43,30 @@ mod system;
 mod view;
 
 pub use bugs::{BUGS, Bug};
-pub use image::{Hard, Image, SharedImage};
+pub use command::{Action, Command};
+pub use conf::Conf;
+pub use image::{Base, Hard, Image, SharedImage};
 pub use judge::RaftJudge;
 pub use message::{Kind, Wire};
-pub use node::Node;
+pub use node::{Done, Node};
 pub use system::Raft;
 pub use view::{Role, View};
 
-use ::raft::eraftpb::Entry;
-use misrule_world::{Control, Setting, SetupError, Target, target};
-
-/// The value that a client asked to append with this entry; `None` for an entry of the crate's own.
-pub fn value(entry: &Entry) -> Option<u32> {
-    entry.data.as_ref().try_into().ok().map(u32::from_le_bytes)
-}
+use misrule_history::specifications::Named;
+use misrule_world::{Control, Setting, Target, target};
 
 /// The target `raft`.
 pub fn raft() -> Target {
     let bugs = BUGS.map(|(_, name, sentence)| (name, sentence));
     target("raft", |setup| {
-        if setup.settings.integer("nodes") % 2 == 0 {
-            return Err(SetupError("raft runs with nodes=3, 5 or 7".to_owned()));
-        }
-        Ok((Raft::new(setup)?, RaftJudge::new(setup)?))
+        let system = Raft::new(setup)?;
+        let judge = RaftJudge::new(&system, setup)?;
+        Ok((system, judge))
     })
     .version("0.7.0")
-    .description("raft of tikv: replicated log with leader election")
+    .description(
+        "raft of tikv: a replicated key-value service on its log, with snapshots and changes of membership",
+    )
     .setting(Setting::integer("nodes", 3, 7, 3, "nodes in the cluster: 3, 5 or 7"))
     // The crate's default is 20; a small number lets short schedules reach an election.
     .setting(Setting::integer("election-ticks", 2, 20, 3, "ticks of the shortest election timeout"))
@@ -74,7 +77,50 @@ pub fn raft() -> Target {
         4,
         "messages with entries that may be on their way to a node",
     ))
+    .setting(Setting::integer("keys", 1, machine::KEYS_MAX as u64, 3, "how many keys"))
+    .setting(Setting::integer(
+        "sessions",
+        1,
+        machine::SESSIONS_MAX as u64,
+        3,
+        "clients that ask at the same time",
+    ))
+    .setting(Setting::words(
+        "reads",
+        vec!["safe", "lease"],
+        "safe",
+        "how reads are confirmed; lease needs check-quorum",
+    ))
+    .setting(Setting::switch("pre-vote", false, "whether nodes ask first whether they would be elected"))
+    .setting(Setting::switch("check-quorum", false, "whether a leader that hears of no quorum steps down"))
+    .setting(Setting::switch("transfer", true, "whether clients ask for other leaders"))
+    .setting(Setting::switch("snapshots", true, "whether clients ask for snapshots in place of entries"))
+    .setting(Setting::words(
+        "membership",
+        vec!["off", "single", "joint"],
+        "off",
+        "whether clients change the configuration: one node at a time, or also through joint ones",
+    ))
+    .setting(Setting::switch(
+        "leaver-steps-down",
+        true,
+        "whether a leader that was removed steps down; the crate lets it go on, and panics",
+    ))
+    .setting(Setting::words(
+        "apply",
+        vec!["at-once", "later"],
+        "at-once",
+        "whether entries are applied by a step of their own",
+    ))
+    .setting(Setting::words(
+        "flush",
+        vec!["at-once", "later", "always-later"],
+        "at-once",
+        "whether the disk is synced by a step of its own; always-later in cases too in which the crate panics",
+    ))
+    .setting(Setting::switch("history", true, "judge what clients saw"))
     .bugs(&bugs)
+    .specification(Named::KeyValue)
     .contract("reorder,explicit-sync")
     .lenses(judge::LENSES)
     .controls(&[Control::Disk, Control::Draws])

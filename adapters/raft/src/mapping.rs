@@ -21,17 +21,21 @@
 //! | [`QUIET`] | a tick or message after which the node is as it was, or a proposal that it did not take or passed on |
 //! | [`HALTED`] | see [`DISK_REFUSED`] |
 //!
-//! Proposals that a follower passes on to its leader are no messages of the model: what matters is that the leader takes
-//! them.
+//! Proposals and reads that a follower passes on to its leader are no messages of the model: what matters is that the
+//! leader takes them. Compaction is not seen either: the model keeps whole logs, and where an image has none any more, what is
+//! committed stands for it. Of a change of leaders that is passed on, and of the answer to a read, the model has the term.
+//!
+//! Settings that the model does not have (`membership`, `flush`) are not followed.
 
 mod messages;
 mod shadow;
 
+use crate::message::{Kind, Wire};
 use crate::system::Raft;
 use crate::view::{Role, View};
-use messages::{Spare, node, to_entry, to_model};
+use messages::{Spare, to_entry, to_model};
 use misrule_models::raft::{self as model, Action, Envelope, Message, Projection, Rules, State};
-use misrule_models::{Event, NodeId};
+use misrule_models::{Event, Log, NodeId};
 use misrule_world::{Choice, DiskOperation, Input, Mapping, Seen, Setup};
 use raft::eraftpb::{Message as Theirs, MessageType};
 use shadow::Shadow;
@@ -43,9 +47,13 @@ const QUIET: &str = "a step after which the node is as it was";
 const HALTED: &str = "what comes to a node whose disk has refused an operation";
 const DISK_REFUSED: &str = "a node starts after its disk has refused an operation";
 
-/// The model of the cluster that the setup describes; `None` where the model has no such cluster.
+/// The model of the cluster that the setup describes; `None` where there are settings that the model does not have.
 pub(crate) fn model(setup: &Setup) -> Option<model::Raft> {
-    model::Raft::open(setup.settings.integer("nodes") as NodeId, Rules::crate_0_7())
+    let settings = &setup.settings;
+    let is_modelled = settings.word("membership") == "off" && settings.word("flush") == "at-once";
+    let (pre_vote, check_quorum) = (settings.is_on("pre-vote"), settings.is_on("check-quorum"));
+    let rules = Rules { pre_vote, check_quorum, ..Rules::crate_0_7() };
+    is_modelled.then(|| model::Raft::open(settings.integer("nodes") as NodeId, rules)).flatten()
 }
 
 /// What a node was before the step.
@@ -113,11 +121,13 @@ impl Steps {
             Some(Input::Timer(_)) if view.term() > before.term => {
                 out.push(Event::Action(Action::Timeout { node: me }));
             }
-            Some(Input::Timer(_)) => {}
-            Some(Input::Request { .. }) => proposed(me, before, view, out),
-            Some(Input::Local(_)) | None => {
-                out.push(Event::Unmapped("an input that the target does not take"));
+            Some(Input::Timer(_)) if sends(seen, Kind::RequestPreVote) => {
+                out.push(Event::Action(Action::PreVote { node: me }));
             }
+            // Applying entries and telling of snapshots are none of the model's.
+            Some(Input::Timer(_) | Input::Local(_)) => {}
+            Some(Input::Request { .. }) => proposed(me, before, view, out),
+            None => out.push(Event::Unmapped("a step of a node without an input")),
         }
     }
 
@@ -133,12 +143,14 @@ impl Steps {
         let entered = view.term() == theirs.term;
         let heeds = match theirs.msg_type {
             MessageType::MsgPropose => return proposed(me, before, view, out),
+            // Without a term: it is passed on or confirmed, and changes nothing that the model has.
+            MessageType::MsgReadIndex => return,
             // The crate looks at nothing of what it has committed already.
             MessageType::MsgAppend => theirs.index >= before.commit,
             MessageType::MsgRequestVote if theirs.term > before.term && !entered => {
                 return out.push(Event::Ignored(QUIET));
             }
-            MessageType::MsgRequestVote => entered && node(view.vote()) == Some(from),
+            MessageType::MsgRequestVote => entered && messages::node(view.vote()) == Some(from),
             MessageType::MsgTimeoutNow => view.term() > theirs.term,
             _ => true,
         };
@@ -152,7 +164,7 @@ impl Steps {
     fn sent(&mut self, seen: &Seen<'_, Raft>, me: NodeId, out: &mut Events) {
         for (to, wire) in seen.sends {
             let theirs = wire.message();
-            if theirs.msg_type == MessageType::MsgPropose {
+            if matches!(theirs.msg_type, MessageType::MsgPropose | MessageType::MsgReadIndex) {
                 continue;
             }
             let Some(message) = to_model(theirs, &mut self.spare) else {
@@ -165,29 +177,19 @@ impl Steps {
     /// The node stopped in the middle of the step, and its view is that of before. Where it had synced its disk, the
     /// others may see what it did by then; what it sent before its end is not judged.
     fn died(&mut self, seen: &Seen<'_, Raft>, me: NodeId, before: Known, out: &mut Events) {
-        let mut says = 0_u32;
-        for (_, wire) in seen.sends {
-            says |= 1 << wire.kind() as u8;
-        }
-        let sends = |kind: crate::Kind| says & 1 << kind as u8 != 0;
         let starts = matches!(seen.choice, Choice::Restart { .. });
         if seen.operations.contains(&DiskOperation::Sync) && !starts && !before.halted {
             match seen.input {
                 Some(Input::Timer(_)) if !before.role.leads() => {
                     out.push(Event::Action(Action::Timeout { node: me }));
                 }
-                Some(Input::Request { argument, .. }) if before.role.leads() => {
-                    let value = messages::told(*argument);
-                    out.push(Event::Action(Action::Propose { node: me, value }));
-                }
-                Some(Input::Message { message, .. }) if message.kind() == crate::Kind::Propose => {
-                    let entries = message.message().entries.iter().map(|entry| to_entry(entry).value);
-                    out.extend(entries.map(|value| Event::Action(Action::Propose { node: me, value })));
-                }
+                // Of entries that a leader took, its followers may have heard; that it has them is known when it starts
+                // again.
+                Some(Input::Message { message, .. }) if message.kind() == Kind::Propose => {}
                 Some(Input::Message { from, message }) => {
                     let theirs = message.message();
-                    let votes = |(_, wire): &(NodeId, crate::Wire)| {
-                        wire.kind() == crate::Kind::RequestVoteResponse && !wire.message().reject
+                    let votes = |(_, wire): &(NodeId, Wire)| {
+                        wire.kind() == Kind::RequestVoteResponse && !wire.message().reject
                     };
                     let heeds = match theirs.msg_type {
                         MessageType::MsgAppend => theirs.index >= before.commit,
@@ -199,7 +201,10 @@ impl Steps {
                         let action = if heeds { Action::Deliver(envelope) } else { Action::Hear(envelope) };
                         out.push(Event::Action(action));
                     }
-                    if before.role == Role::Candidate && sends(crate::Kind::Append) {
+                    if before.role == Role::PreCandidate && sends(seen, Kind::RequestVote) {
+                        out.push(Event::Action(Action::Timeout { node: me }));
+                    }
+                    if before.role == Role::Candidate && sends(seen, Kind::Append) {
                         out.push(Event::Action(Action::BecomeLeader { node: me }));
                     }
                 }
@@ -216,10 +221,15 @@ impl Steps {
 /// What the node is by it, what its disk has, and what it knows to be committed.
 fn became(seen: &Seen<'_, Raft>, me: NodeId, before: Known, view: &View, out: &mut Events) {
     let led = matches!(seen.input, Some(Input::Message { message, .. })
-        if matches!(message.message().msg_type, MessageType::MsgAppend | MessageType::MsgHeartbeat));
+        if matches!(message.kind(), Kind::Append | Kind::Heartbeat | Kind::Snapshot));
+    let won = matches!(seen.input, Some(Input::Message { message, .. })
+        if message.kind() == Kind::RequestPreVoteResponse && view.role() == Role::Candidate);
     let (was, is) = (model_role(before.role), model_role(view.role()));
     let same_term = view.term() == before.term;
     let restarts = matches!(seen.choice, Choice::Restart { .. });
+    if won && before.role == Role::PreCandidate {
+        out.push(Event::Action(Action::Timeout { node: me }));
+    }
     if restarts {
     } else if is == model::Role::Leader && !(was == is && same_term) {
         out.push(Event::Action(Action::BecomeLeader { node: me }));
@@ -239,9 +249,14 @@ fn became(seen: &Seen<'_, Raft>, me: NodeId, before: Known, view: &View, out: &m
 }
 
 /// What the views show of a node, with its log as the model has it in its shadow.
-fn project_node(seen: &Seen<'_, Raft>, node: NodeId, shadow: &mut Shadow) -> Projection {
+fn project_node(
+    seen: &Seen<'_, Raft>,
+    node: NodeId,
+    shadow: &mut Shadow,
+    committed: &Log<model::LogEntry>,
+) -> Projection {
     let view = &seen.views[usize::from(node)];
-    shadow.follow(&view.image());
+    shadow.follow(&view.image(), committed);
     let up = seen.up & (1 << node) != 0;
     Projection {
         up,
@@ -254,11 +269,16 @@ fn project_node(seen: &Seen<'_, Raft>, node: NodeId, shadow: &mut Shadow) -> Pro
     }
 }
 
+/// Whether the node sent a message of this kind.
+fn sends(seen: &Seen<'_, Raft>, kind: Kind) -> bool {
+    seen.sends.iter().any(|(_, wire)| wire.kind() == kind)
+}
+
 /// A leader that has more entries than before has taken them; others have passed them on or dropped them.
 fn proposed(me: NodeId, before: Known, view: &View, out: &mut Events) {
     if before.role.leads() {
         let image = view.image();
-        let new = image.entries().iter().skip(before.last as usize);
+        let new = image.entries().iter().skip(before.last.saturating_sub(image.base().index) as usize);
         out.extend(
             new.map(|entry| Event::Action(Action::Propose { node: me, value: to_entry(entry).value })),
         );
@@ -308,7 +328,7 @@ impl Mapping<Raft> for Steps {
         let mut shadows = self.shadows.borrow_mut();
         for (node, shadow) in (0..).zip(shadows.iter_mut()) {
             if only.is_none_or(|only| only == node) {
-                let projection = project_node(seen, node, shadow);
+                let projection = project_node(seen, node, shadow, state.committed());
                 state.resync_node(node, &projection, shadow.log().entries());
             }
         }
@@ -321,7 +341,7 @@ impl Mapping<Raft> for Steps {
             return None;
         }
         let mut shadows = self.shadows.borrow_mut();
-        let theirs = project_node(seen, node, &mut shadows[usize::from(node)]);
+        let theirs = project_node(seen, node, &mut shadows[usize::from(node)], state.committed());
         let ours = state.projection(node);
         if theirs == ours {
             return None;

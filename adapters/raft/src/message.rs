@@ -1,6 +1,8 @@
 //! Messages on their way, and what the adapter reads of one: its kind, its receiver, and the numbers that lenses
 //! compare.
 
+use crate::command::Command;
+use crate::conf::Conf;
 use crate::image::chain;
 use misrule_models::NodeId;
 use misrule_world::mix;
@@ -85,6 +87,11 @@ impl fmt::Debug for Wire {
         if !message.context.is_empty() {
             write!(f, " context={}", Hex(&message.context))?;
         }
+        if self.kind() == Kind::Snapshot {
+            let metadata = message.get_snapshot().get_metadata();
+            write!(f, " up to {}@{}", metadata.index, metadata.term)?;
+            write!(f, " conf={}", Conf::read(metadata.get_conf_state()))?;
+        }
         f.write_str(if message.reject { " rejected" } else { "" })
     }
 }
@@ -96,10 +103,10 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let entry = self.0;
         write!(f, "{}@{}", entry.index, entry.term)?;
-        match crate::value(entry) {
-            Some(value) => write!(f, "={value}"),
+        match Command::of(entry) {
+            Some(command) => write!(f, ":{command}"),
             None if entry.data.is_empty() => Ok(()),
-            None => write!(f, "={}", Hex(&entry.data)),
+            None => write!(f, ":{}", Hex(&entry.data)),
         }
     }
 }

@@ -1,23 +1,65 @@
 //! A running node: the crate's `RawNode`, driven in the order that its documentation prescribes.
 
 use crate::bugs::Bug;
-use crate::image::{Hard, Operation, SharedImage, chain};
-use crate::message::{Packing, Wire};
+use crate::client::Waiting;
+use crate::command::call_number;
+use crate::conf::Conf;
+use crate::image::{Base, Hard, Operation, SharedImage};
+use crate::machine::Machine;
+use crate::message::{Kind, Packing, Wire};
 use crate::store::Store;
 use misrule_models::NodeId;
-use misrule_world::{Context, DiskError};
-use raft::eraftpb::{Entry, Message};
-use raft::{LightReady, RawNode, Ready};
+use misrule_world::{Call, Context, DiskError};
+use protobuf::Message as _;
+use raft::eraftpb::{ConfChangeV2, Entry, EntryType, Message, Snapshot};
+use raft::{LightReady, RawNode, Ready, SnapshotStatus, StateRole};
+use std::collections::VecDeque;
 
 /// The draw of an election timeout.
 const TIMEOUT: u8 = 0;
+
+/// The local step that tells the crate that snapshots have been handed over to the network.
+pub(crate) const REPORT: u8 = 0;
+/// The local step that applies one entry.
+pub(crate) const APPLY: u8 = 1;
+/// The local step that syncs what was written.
+pub(crate) const FLUSH: u8 = 2;
+
+/// When the disk is synced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Flush {
+    /// Before the crate goes on.
+    #[default]
+    AtOnce,
+    /// By a local step of its own, but for snapshots and where the node is the only one that votes.
+    Later,
+    /// By a local step of its own, always. Where the node asks for votes in between the crate panics: it takes a snapshot
+    /// for neither pending nor applied, and expects of a node that is elected at once that all is on the disk.
+    AlwaysLater,
+}
 
 /// What does not change while a node runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     /// The shortest election timeout in ticks; the longest is one less than twice that.
     pub(crate) election_ticks: usize,
+    /// Whether entries are applied by a local step of their own, one at a time.
+    pub(crate) applies_later: bool,
+    pub(crate) flush: Flush,
+    /// Whether a leader that is not in the configuration any more steps down.
+    pub(crate) leaver_steps_down: bool,
     pub(crate) bug: Bug,
+}
+
+/// What a node has done since it started, for what is to be seen sometimes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Changes of the configuration.
+    pub configurations: u32,
+    /// Snapshots of a leader that replaced the log.
+    pub snapshots: u32,
+    /// Reads that were answered after the crate had confirmed them.
+    pub reads: u32,
 }
 
 /// A running node.
@@ -25,10 +67,22 @@ pub struct Node {
     pub(crate) raft: RawNode<Store>,
     pub(crate) image: SharedImage,
     options: Options,
-    /// Index of the last entry that was applied, and the hash of all that were.
-    pub(crate) applied: u64,
-    pub(crate) applied_hash: u64,
-    /// Why the node does nothing any more: its disk refused an operation.
+    pub(crate) machine: Machine,
+    /// Committed entries that are not applied yet.
+    to_apply: VecDeque<Entry>,
+    /// Messages that wait for a sync, and the number of the last ready that does.
+    held: Vec<Message>,
+    unsynced: Option<u64>,
+    /// Nodes, by the crate's number, to which snapshots were sent since the last report.
+    sent_snapshots: Vec<u64>,
+    /// Calls that this node was asked and has not answered.
+    pub(crate) waiting: Vec<(Call, Waiting)>,
+    /// Reads that the crate has confirmed, with the index that must be applied before.
+    pub(crate) confirmed: Vec<(u64, u32)>,
+    /// The term in which the node asked for votes since a leader told it to; 0 for none.
+    pub(crate) transfer_term: u64,
+    pub(crate) done: Done,
+    /// Whether the node does nothing any more: its disk refused an operation.
     pub(crate) halted: bool,
 }
 
@@ -38,19 +92,52 @@ pub(crate) fn number(node: NodeId) -> u64 {
 }
 
 impl Node {
-    pub(crate) fn new(raft: RawNode<Store>, image: SharedImage, options: Options) -> Self {
-        Self { raft, image, options, applied: 0, applied_hash: 0, halted: false }
+    pub(crate) fn new(raft: RawNode<Store>, image: SharedImage, machine: Machine, options: Options) -> Self {
+        Self {
+            raft,
+            image,
+            options,
+            machine,
+            to_apply: VecDeque::new(),
+            held: Vec::new(),
+            unsynced: None,
+            sent_snapshots: Vec::new(),
+            waiting: Vec::new(),
+            confirmed: Vec::new(),
+            transfer_term: 0,
+            done: Done::default(),
+            halted: false,
+        }
+    }
+
+    /// Hands a message to the crate. What it refuses of it, it says, and nothing has changed then.
+    pub(crate) fn step(&mut self, message: Message) {
+        let is_told = Kind::of(&message) == Kind::TimeoutNow;
+        let term = self.raft.raft.term;
+        drop(self.raft.step(message));
+        if is_told && self.raft.raft.term > term {
+            self.transfer_term = self.raft.raft.term;
+        }
     }
 
     /// Does what the last call into the crate asks for.
     pub(crate) fn settle(&mut self, packing: &mut Packing, cx: &mut Context<Wire>) {
         self.draw_timeout(cx);
         let mut out = Out { packing, cx };
-        while !self.halted && self.raft.has_ready() {
-            let ready = self.raft.ready();
-            // A node whose disk fails keeps its promises by doing nothing until it is started again.
-            self.halted = self.process(ready, &mut out).is_err();
+        while !self.halted {
+            if self.raft.has_ready() {
+                let ready = self.raft.ready();
+                // A node whose disk fails keeps its promises by doing nothing until it is started again.
+                self.halted = self.process(ready, &mut out).is_err();
+            } else if self.options.flush == Flush::Later && self.unsynced.is_some() && self.is_alone() {
+                // Alone it would lead as soon as it asks for votes, and the crate wants all to be on the disk then.
+                self.flush(&mut out);
+            } else {
+                break;
+            }
         }
+        self.draw_timeout(cx);
+        self.answer(cx);
     }
 
     /// The crate draws a timeout, at random, whenever it begins a term or follows another leader. Its bounds are such
@@ -63,19 +150,36 @@ impl Node {
     }
 
     fn process(&mut self, mut ready: Ready, out: &mut Out<'_>) -> Result<(), DiskError> {
-        out.send(ready.take_messages());
-        self.apply(&ready.take_committed_entries());
-        self.persist(&ready)?;
-        out.send(ready.take_persisted_messages());
-        let mut light = self.raft.advance(ready);
-        self.finish(&mut light, out)?;
-        self.raft.advance_apply();
+        self.send(ready.take_messages(), out);
+        for state in ready.take_read_states() {
+            self.confirm(state.index, &state.request_ctx);
+        }
+        let has_written = self.write(&ready)?;
+        self.to_apply.extend(ready.take_committed_entries());
+        if self.options.flush == Flush::AtOnce {
+            if has_written {
+                self.sync(&ready)?;
+            }
+            self.send(ready.take_persisted_messages(), out);
+            let mut light = self.raft.advance_append(ready);
+            self.finish(&mut light, out)?;
+        } else {
+            self.hold(ready, out)?;
+        }
+        self.tell_applied();
+        if self.options.applies_later {
+            self.offer_apply(out.cx);
+            return Ok(());
+        }
+        while self.apply_next()? {}
         Ok(())
     }
 
-    /// Writes entries and hard state, in this order, and syncs them.
-    fn persist(&mut self, ready: &Ready) -> Result<(), DiskError> {
-        let bug = self.options.bug;
+    /// Writes snapshot, entries and hard state, in this order, each a record of its own.
+    fn write(&mut self, ready: &Ready) -> Result<bool, DiskError> {
+        if !ready.snapshot().is_empty() {
+            self.install(ready.snapshot())?;
+        }
         let store = self.raft.mut_store();
         if !ready.entries().is_empty() {
             store.write(Operation::Entries(ready.entries()))?;
@@ -83,17 +187,20 @@ impl Node {
         if let Some(hard) = ready.hs() {
             let hard = Hard { term: hard.term, vote: hard.vote, commit: hard.commit };
             store.write(Operation::Hard(hard))?;
-        } else if ready.entries().is_empty() {
-            return Ok(());
         }
-        let only_entries = !ready.entries().is_empty() && bug == Bug::AckBeforeSync;
-        if ready.entries().is_empty() && ready.must_sync() && bug == Bug::VoteNotDurable {
+        Ok(!ready.snapshot().is_empty() || !ready.entries().is_empty() || ready.hs().is_some())
+    }
+
+    fn sync(&mut self, ready: &Ready) -> Result<(), DiskError> {
+        let bug = self.options.bug;
+        let (has_entries, store) = (!ready.entries().is_empty(), self.raft.mut_store());
+        if !has_entries && ready.must_sync() && bug == Bug::VoteNotDurable {
             store.pretend_sync();
-        } else if !only_entries {
+        } else if !has_entries || bug != Bug::AckBeforeSync {
             store.sync()?;
         }
-        if bug == Bug::ApplyBeforeCommit && self.raft.raft.state == raft::StateRole::Leader {
-            self.apply(ready.entries());
+        if bug == Bug::ApplyBeforeCommit && self.raft.raft.state == StateRole::Leader {
+            self.to_apply.extend(ready.entries().iter().cloned());
         }
         Ok(())
     }
@@ -105,9 +212,55 @@ impl Node {
             let hard = Hard { commit, ..self.image.borrow().hard() };
             self.raft.mut_store().write(Operation::Hard(hard))?;
         }
-        out.send(light.take_messages());
-        self.apply(&light.take_committed_entries());
+        self.send(light.take_messages(), out);
+        self.to_apply.extend(light.take_committed_entries());
         Ok(())
+    }
+
+    /// Leaves the sync to a local step. Messages that wait for one wait for all before it.
+    fn hold(&mut self, mut ready: Ready, out: &mut Out<'_>) -> Result<(), DiskError> {
+        let must_sync = ready.must_sync() || self.unsynced.is_some();
+        let is_urgent = !ready.snapshot().is_empty() && self.options.flush == Flush::Later;
+        self.held.extend(ready.take_persisted_messages());
+        self.unsynced = Some(ready.number());
+        self.raft.advance_append_async(ready);
+        if must_sync && !is_urgent {
+            out.cx.enable_local(FLUSH);
+            return Ok(());
+        }
+        if must_sync {
+            self.raft.mut_store().sync()?;
+        }
+        self.release(out);
+        Ok(())
+    }
+
+    /// What was written is on the disk: tells the crate and whoever waits for it.
+    fn release(&mut self, out: &mut Out<'_>) {
+        let Some(number) = self.unsynced.take() else { return };
+        let held = std::mem::take(&mut self.held);
+        self.send(held, out);
+        self.raft.on_persist_ready(number);
+        self.tell_applied();
+    }
+
+    /// Whether the node is the only one that votes.
+    fn is_alone(&self) -> bool {
+        self.image.borrow().conf().0.is_only(self.raft.raft.id)
+    }
+
+    /// Syncs the disk as a step of its own.
+    pub(crate) fn flush_later(&mut self, packing: &mut Packing, cx: &mut Context<Wire>) {
+        self.flush(&mut Out { packing, cx });
+    }
+
+    fn flush(&mut self, out: &mut Out<'_>) {
+        if self.unsynced.is_some() {
+            self.halted |= self.raft.mut_store().sync().is_err();
+        }
+        if !self.halted {
+            self.release(out);
+        }
     }
 
     /// A planted bug: the disk is synced with the next tick only.
@@ -117,24 +270,136 @@ impl Node {
         }
     }
 
-    fn apply(&mut self, entries: &[Entry]) {
-        // What was applied too early is not applied again.
-        let from = self.applied;
-        for entry in entries.iter().filter(|entry| entry.index > from) {
-            self.applied = entry.index;
-            self.applied_hash = chain(self.applied_hash, entry);
+    /// Applies one entry as a step of its own.
+    pub(crate) fn apply_later(&mut self, cx: &mut Context<Wire>) {
+        self.halted |= self.apply_next().is_err();
+        self.offer_apply(cx);
+    }
+
+    fn offer_apply(&self, cx: &mut Context<Wire>) {
+        if !self.to_apply.is_empty() {
+            cx.enable_local(APPLY);
         }
     }
 
-    /// The image, for a view.
-    pub(crate) fn shared_image(&self) -> &SharedImage {
-        &self.image
+    /// Applies the next committed entry, if there is one.
+    fn apply_next(&mut self) -> Result<bool, DiskError> {
+        let Some(entry) = self.to_apply.pop_front() else { return Ok(false) };
+        // What was applied too early is not applied again.
+        if entry.index > self.machine.index {
+            self.machine.apply(&entry);
+            if entry.entry_type == EntryType::EntryConfChangeV2 {
+                self.reconfigure(&entry)?;
+            }
+        }
+        self.tell_applied();
+        Ok(true)
+    }
+
+    /// Tells the crate what is applied: entries, or a snapshot that is on the disk by now.
+    fn tell_applied(&mut self) {
+        let log = &self.raft.raft.raft_log;
+        let index = self.machine.index.min(log.committed).min(log.persisted);
+        if index > log.applied {
+            self.raft.advance_apply_to(index);
+        }
+    }
+
+    /// Applies a change of the configuration and writes the new one. Each node refuses the same changes, since each
+    /// applies the same entries. A change that the disk knows already was applied before a restart.
+    fn reconfigure(&mut self, entry: &Entry) -> Result<(), DiskError> {
+        if entry.index <= self.image.borrow().conf().1 {
+            return Ok(());
+        }
+        let mut change = ConfChangeV2::default();
+        let is_read = change.merge_from_bytes(&entry.data).is_ok();
+        let applied = if is_read { self.raft.apply_conf_change(&change).ok() } else { None };
+        let Some(state) = applied else { return Ok(()) };
+        self.done.configurations += 1;
+        let conf = Conf::read(&state);
+        let raft = &mut self.raft.raft;
+        if self.options.leaver_steps_down && !conf.has(raft.id) && raft.state == StateRole::Leader {
+            let term = raft.term;
+            raft.become_follower(term, raft::INVALID_ID);
+        }
+        self.raft.mut_store().write(Operation::Conf(entry.index, conf))
+    }
+
+    /// Writes a snapshot of what is applied in place of the entries that made it.
+    pub(crate) fn compact(&mut self) -> Result<(), DiskError> {
+        let (index, hash) = (self.machine.index, self.machine.hash);
+        let image = self.image.borrow();
+        let (conf, conf_index) = image.conf();
+        let term = image.term(index);
+        let is_new = index > image.base().index && conf_index <= index;
+        drop(image);
+        let Some(term) = term.filter(|_| is_new) else { return Ok(()) };
+        let base = Base { index, term, hash, conf, data: self.machine.bytes() };
+        let store = self.raft.mut_store();
+        store.write(Operation::Snapshot(&base))?;
+        if self.unsynced.is_none() { store.sync() } else { Ok(()) }
+    }
+
+    /// Takes over a leader's snapshot.
+    fn install(&mut self, snapshot: &Snapshot) -> Result<(), DiskError> {
+        let metadata = snapshot.get_metadata();
+        // The bytes are those of another node of this very program.
+        let Some(machine) = Machine::read(&snapshot.data) else { return Ok(()) };
+        let base = Base {
+            index: metadata.index,
+            term: metadata.term,
+            hash: machine.hash,
+            conf: Conf::read(metadata.get_conf_state()),
+            data: snapshot.data.to_vec(),
+        };
+        self.raft.mut_store().write(Operation::Snapshot(&base))?;
+        self.machine = machine;
+        self.to_apply.clear();
+        self.done.snapshots += 1;
+        Ok(())
+    }
+
+    /// Tells the crate that snapshots are on their way; what becomes of them it finds out itself.
+    pub(crate) fn report_snapshots(&mut self) {
+        for node in std::mem::take(&mut self.sent_snapshots) {
+            self.raft.report_snapshot(node, SnapshotStatus::Finish);
+        }
+    }
+
+    fn send(&mut self, messages: Vec<Message>, out: &mut Out<'_>) {
+        for message in messages {
+            if Kind::of(&message) == Kind::Snapshot {
+                self.sent_snapshots.push(message.to);
+                out.cx.enable_local(REPORT);
+            }
+            let (to, wire) = out.packing.pack(message);
+            out.cx.send(to.unwrap_or(Context::<Wire>::NOBODY), wire);
+        }
+    }
+
+    /// A read that the crate has confirmed is answered once the index is applied.
+    fn confirm(&mut self, index: u64, context: &[u8]) {
+        if let Some(call) = context.first_chunk() {
+            self.confirmed.push((index, u32::from_le_bytes(*call)));
+        }
+    }
+
+    /// A planted bug: reads need no confirmation.
+    pub(crate) fn reads_stale(&self) -> bool {
+        self.options.bug == Bug::StaleRead
+    }
+
+    /// The bytes by which the crate tells reads apart: the call, and the node that was asked.
+    pub(crate) fn read_context(call: Call, node: NodeId) -> Vec<u8> {
+        let mut context = call_number(call).to_le_bytes().to_vec();
+        context.push(node);
+        context
     }
 }
 
 impl std::fmt::Debug for Node {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Node").field("applied", &self.applied).finish_non_exhaustive()
+        f.debug_struct("Node").field("machine", &self.machine).finish_non_exhaustive()
     }
 }
 
@@ -142,13 +407,4 @@ impl std::fmt::Debug for Node {
 struct Out<'a> {
     packing: &'a mut Packing,
     cx: &'a mut Context<Wire>,
-}
-
-impl Out<'_> {
-    fn send(&mut self, messages: Vec<Message>) {
-        for message in messages {
-            let (to, wire) = self.packing.pack(message);
-            self.cx.send(to.unwrap_or(Context::<Wire>::NOBODY), wire);
-        }
-    }
 }

@@ -2,6 +2,7 @@
 //! Algorithm", 2014, figure 3), and what a disk must not forget (section 5.1 and 5.2).
 
 use crate::image::Image;
+use crate::node::Done;
 use crate::view::View;
 use misrule_models::NodeId;
 use misrule_world::Failure;
@@ -17,13 +18,22 @@ pub(crate) struct Oracles {
     /// For each index the entry that was committed first.
     committed: Vec<Committed>,
     /// For each index the hash of what was applied first.
-    applied: Vec<(NodeId, u64)>,
+    applied: Vec<(NodeId, Option<u64>)>,
     /// What was seen in this execution, by [`SOMETIMES`].
     pub(crate) seen: [bool; SOMETIMES.len()],
 }
 
 /// What is seen sometimes, in the order of [`Oracles::seen`].
-pub(crate) const SOMETIMES: [&str; 3] = ["leader-elected", "entry-committed", "conflicting-suffix-truncated"];
+pub(crate) const SOMETIMES: [&str; 8] = [
+    "leader-elected",
+    "entry-committed",
+    "conflicting-suffix-truncated",
+    "leader-transferred",
+    "snapshot-installed",
+    "read-served",
+    "configuration-changed",
+    "configuration-joint",
+];
 
 /// What was judged last of a node.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,6 +46,7 @@ struct Judged {
     durable_commit: u64,
     applied: u64,
     leads: bool,
+    done: Done,
     is_up: bool,
 }
 
@@ -83,6 +94,7 @@ impl Oracles {
         let same = judged.is_up
             && (judged.term, judged.commit, judged.applied) == (view.term(), view.commit(), view.applied())
             && judged.leads == leads
+            && judged.done == view.done()
             && judged.changes == view.image().changes();
         if same { None } else { self.judge(node, view) }
     }
@@ -100,9 +112,16 @@ impl Oracles {
             durable_commit: hard.commit,
             applied: view.applied(),
             leads: view.role().leads(),
+            done: view.done(),
             is_up: true,
         };
+        let done = view.done();
         self.seen[2] |= image.truncations() > 0;
+        self.seen[3] |= view.role().leads() && view.is_transferred();
+        self.seen[4] |= done.snapshots > 0;
+        self.seen[5] |= done.reads > 0;
+        self.seen[6] |= done.configurations > 0;
+        self.seen[7] |= view.conf().is_joint();
         backwards(node, view, &image, &before)
             .or_else(|| self.log_matching(node, &image, from))
             .or_else(|| self.election_safety(node, view, &before))
@@ -136,8 +155,8 @@ impl Oracles {
         if self.logged.len() < last as usize {
             self.logged.resize(last as usize, Vec::new());
         }
-        for index in from..=last {
-            let (term, hash) = (image.term(index).unwrap_or_default(), image.prefix_hash(index));
+        for index in from.max(1)..=last {
+            let (Some(term), Some(hash)) = (image.term(index), image.prefix_hash(index)) else { continue };
             let known = &mut self.logged[index as usize - 1];
             let Some(first) = known.iter().find(|first| first.term == term) else {
                 known.push(Logged { term, hash, node });
@@ -166,9 +185,14 @@ impl Oracles {
         if !view.role().leads() || (before.leads && before.is_up && before.term == view.term()) {
             return None;
         }
-        let count = self.committed.iter().rposition(|first| first.term < view.term())? + 1;
-        let first = self.committed[count - 1];
-        if image.last_index() >= count as u64 && image.prefix_hash(count as u64) == first.hash {
+        let count = self.committed.iter().rposition(|first| first.term < view.term())? as u64 + 1;
+        let first = self.committed[count as usize - 1];
+        let has_all = match image.prefix_hash(count) {
+            Some(hash) => first.hash == 0 || hash == first.hash,
+            // Hidden in a snapshot, or missing.
+            None => image.base().index > count,
+        };
+        if has_all {
             return None;
         }
         let text = format!(
@@ -184,15 +208,16 @@ impl Oracles {
     fn applied_logs(&mut self, node: NodeId, view: &View, image: &Image) -> Option<Failure> {
         let applied = view.applied();
         for index in self.applied.len() as u64 + 1..=applied {
-            let hash = if index == applied { view.applied_hash } else { image.prefix_hash(index) };
+            let hash = if index == applied { Some(view.applied_hash) } else { image.prefix_hash(index) };
             self.applied.push((node, hash));
         }
-        let (first, hash) = *self.applied.get((applied as usize).checked_sub(1)?)?;
-        if hash == view.applied_hash {
+        let (first, hash) = self.applied.get_mut((applied as usize).checked_sub(1)?)?;
+        // Whoever comes first to an index that others have passed in a snapshot says what is there.
+        if *hash.get_or_insert(view.applied_hash) == view.applied_hash {
             return None;
         }
         let text =
-            format!("nodes {} and {} have applied other entries up to index {applied}", first + 1, node + 1);
+            format!("nodes {} and {} have applied other entries up to index {applied}", *first + 1, node + 1);
         Some(Failure::new("invariant", "state-machine-safety", text))
     }
 
@@ -201,10 +226,13 @@ impl Oracles {
         let commit = view.commit();
         self.seen[1] |= commit > 0;
         for index in self.committed.len() as u64 + 1..=commit.min(image.last_index()) {
-            self.committed.push(Committed { node, hash: image.prefix_hash(index), term: view.term() });
+            // Of what a snapshot hides others have known before.
+            let hash = image.prefix_hash(index).unwrap_or_default();
+            self.committed.push(Committed { node, hash, term: view.term() });
         }
         let first = self.committed.get((commit as usize).checked_sub(1)?)?;
-        if first.hash == image.prefix_hash(commit) && image.last_index() >= commit {
+        let agrees = image.prefix_hash(commit).is_none_or(|hash| first.hash == 0 || first.hash == hash);
+        if agrees && image.last_index() >= commit {
             return None;
         }
         let text = format!(

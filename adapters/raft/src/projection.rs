@@ -125,7 +125,7 @@ impl Server {
             length: if same { self.replica.length } else { image.last_index() },
             commit: view.commit(),
         };
-        let log = if same { self.log } else { image.prefix_hash(image.last_index()) };
+        let log = if same { self.log } else { image.log_hash() };
         let changed = replica != self.replica || log != self.log;
         (self.replica, self.log, self.changes) = (replica, log, image.changes());
         changed
@@ -198,15 +198,16 @@ impl Replicas for Projection {
         }
         let shared = a.replica.length.min(b.replica.length);
         let (left, right) = (a.image.borrow(), b.image.borrow());
-        if left.prefix_hash(shared) == right.prefix_hash(shared) {
+        // What is hidden in a snapshot is committed, and as good as equal.
+        let agree = |index| match (left.prefix_hash(index), right.prefix_hash(index)) {
+            (Some(a), Some(b)) => a == b,
+            _ => true,
+        };
+        if agree(shared) {
             return LogRelation::Prefix;
         }
         let committed = shared.min(a.replica.commit.max(b.replica.commit));
-        if left.prefix_hash(committed) == right.prefix_hash(committed) {
-            LogRelation::Conflict
-        } else {
-            LogRelation::DecidedConflict
-        }
+        if agree(committed) { LogRelation::Conflict } else { LogRelation::DecidedConflict }
     }
 }
 

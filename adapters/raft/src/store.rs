@@ -1,10 +1,10 @@
 //! The storage of a node: an [`Image`](crate::Image) in memory that the crate reads, every change of it appended to the
 //! disk as a record.
 
-use crate::image::{Operation, SharedImage};
+use crate::image::{Hard, Operation, SharedImage};
 use crate::record::Writer;
 use misrule_world::{DiskError, DiskHandle};
-use raft::eraftpb::{ConfState, Entry, HardState, Snapshot};
+use raft::eraftpb::{Entry, HardState, Snapshot};
 use raft::util::limit_size;
 use raft::{Error, GetEntriesContext, RaftState, Storage, StorageError};
 
@@ -14,14 +14,12 @@ pub(crate) struct Store {
     image: SharedImage,
     disk: DiskHandle,
     record: Writer,
-    /// The configuration of the cluster at the start of the world.
-    voters: u64,
 }
 
 impl Store {
-    /// A store over `image`, which holds what is on the disk, of a cluster of so many nodes.
-    pub(crate) fn new(image: SharedImage, disk: DiskHandle, voters: u64) -> Self {
-        Self { image, disk, record: Writer::default(), voters }
+    /// A store over `image`, which holds what is on the disk.
+    pub(crate) fn new(image: SharedImage, disk: DiskHandle) -> Self {
+        Self { image, disk, record: Writer::default() }
     }
 
     /// Writes one operation as a record of its own.
@@ -48,11 +46,10 @@ impl Store {
 
 impl Storage for Store {
     fn initial_state(&self) -> raft::Result<RaftState> {
-        let hard = self.image.borrow().hard();
-        let hard_state =
-            HardState { term: hard.term, vote: hard.vote, commit: hard.commit, ..HardState::default() };
-        let conf_state = ConfState { voters: (1..=self.voters).collect(), ..ConfState::default() };
-        Ok(RaftState { hard_state, conf_state })
+        let image = self.image.borrow();
+        let Hard { term, vote, commit } = image.hard();
+        let hard_state = HardState { term, vote, commit, ..HardState::default() };
+        Ok(RaftState { hard_state, conf_state: image.conf().0.state() })
     }
 
     fn entries(
@@ -63,7 +60,9 @@ impl Storage for Store {
         _context: GetEntriesContext,
     ) -> raft::Result<Vec<Entry>> {
         let image = self.image.borrow();
-        let (from, to) = ((low.max(1) - 1) as usize, (high.max(1) - 1) as usize);
+        let first = image.base().index + 1;
+        let from = low.checked_sub(first).ok_or(Error::Store(StorageError::Compacted))? as usize;
+        let to = high.saturating_sub(first) as usize;
         let found = image.entries().get(from..to).ok_or(Error::Store(StorageError::Unavailable))?;
         let mut entries = found.to_vec();
         limit_size(&mut entries, max_size.into());
@@ -71,18 +70,30 @@ impl Storage for Store {
     }
 
     fn term(&self, index: u64) -> raft::Result<u64> {
-        self.image.borrow().term(index).ok_or(Error::Store(StorageError::Unavailable))
+        let image = self.image.borrow();
+        let error =
+            if index < image.base().index { StorageError::Compacted } else { StorageError::Unavailable };
+        image.term(index).ok_or(Error::Store(error))
     }
 
     fn first_index(&self) -> raft::Result<u64> {
-        Ok(1)
+        Ok(self.image.borrow().base().index + 1)
     }
 
     fn last_index(&self) -> raft::Result<u64> {
         Ok(self.image.borrow().last_index())
     }
 
-    fn snapshot(&self, _request_index: u64, _to: u64) -> raft::Result<Snapshot> {
-        Err(Error::Store(StorageError::SnapshotTemporarilyUnavailable))
+    fn snapshot(&self, request_index: u64, _to: u64) -> raft::Result<Snapshot> {
+        let image = self.image.borrow();
+        let base = image.base();
+        if base.index == 0 || base.index < request_index {
+            return Err(Error::Store(StorageError::SnapshotTemporarilyUnavailable));
+        }
+        let mut snapshot = Snapshot { data: base.data.clone().into(), ..Snapshot::default() };
+        let metadata = snapshot.mut_metadata();
+        (metadata.index, metadata.term) = (base.index, base.term);
+        metadata.set_conf_state(base.conf.state());
+        Ok(snapshot)
     }
 }

@@ -1,8 +1,9 @@
 //! What is seen of a node.
 
+use crate::conf::Conf;
 use crate::image::{Image, SharedImage};
 use crate::message::Shown;
-use crate::node::Node;
+use crate::node::{Done, Node};
 use misrule_models::Fields;
 use raft::StateRole;
 use std::cell::Ref;
@@ -60,14 +61,18 @@ pub struct View {
     pub(crate) applied_hash: u64,
     pub(crate) elapsed: (usize, usize),
     pub(crate) timeout: usize,
+    pub(crate) conf: Conf,
+    pub(crate) done: Done,
+    pub(crate) called: u32,
+    pub(crate) is_transferred: bool,
     pub(crate) halted: bool,
 }
 
 impl View {
     /// Reads a node.
     pub(crate) fn refresh(&mut self, node: &Node) {
-        if !Rc::ptr_eq(node.shared_image(), &self.image) {
-            self.image = Rc::clone(node.shared_image());
+        if !Rc::ptr_eq(&node.image, &self.image) {
+            self.image = Rc::clone(&node.image);
         }
         let raft = &node.raft.raft;
         self.role = match raft.state {
@@ -80,7 +85,10 @@ impl View {
         };
         (self.term, self.vote, self.leader) = (raft.term, raft.vote, raft.leader_id);
         self.commit = raft.raft_log.committed;
-        (self.applied, self.applied_hash) = (node.applied, node.applied_hash);
+        (self.applied, self.applied_hash) = (node.machine.index, node.machine.hash);
+        (self.called, self.done) = (node.machine.called, node.done);
+        self.is_transferred = node.transfer_term == raft.term;
+        self.conf = node.image.borrow().conf().0;
         self.elapsed = (raft.election_elapsed, raft.heartbeat_elapsed());
         self.timeout = raft.randomized_election_timeout();
         self.halted = node.halted;
@@ -111,7 +119,7 @@ impl View {
         self.commit
     }
 
-    /// Index of the last entry that was applied since the start; all committed ones are applied again after a restart.
+    /// Index of the last entry that was applied. After a restart those behind the snapshot are applied again.
     pub fn applied(&self) -> u64 {
         self.applied
     }
@@ -124,6 +132,26 @@ impl View {
     /// The election timeout in ticks.
     pub fn timeout(&self) -> usize {
         self.timeout
+    }
+
+    /// The configuration that the node goes by.
+    pub fn conf(&self) -> Conf {
+        self.conf
+    }
+
+    /// What the node has done since it started.
+    pub fn done(&self) -> Done {
+        self.done
+    }
+
+    /// The number of the last call that has taken effect at the node.
+    pub fn called(&self) -> u32 {
+        self.called
+    }
+
+    /// Whether the node asked for the votes of this term since a leader told it to.
+    pub fn is_transferred(&self) -> bool {
+        self.is_transferred
     }
 
     /// Whether the node does nothing any more, since its disk refused an operation.
@@ -153,7 +181,9 @@ impl Fields for View {
         visit("leader", &self.leader);
         visit("last", &image.last_index());
         visit("log", &ShownLog(&image));
-        visit("log_hash", &format_args!("{:016x}", image.prefix_hash(image.last_index())));
+        visit("log_hash", &format_args!("{:016x}", image.log_hash()));
+        visit("base", &image.base().index);
+        visit("conf", &self.conf);
         visit("commit", &self.commit);
         visit("applied", &self.applied);
         visit("timeout", &self.timeout);

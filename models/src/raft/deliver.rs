@@ -64,21 +64,26 @@ impl Raft {
                     node.votes |= 1 << from;
                 }
             }
-            Message::Append { .. } | Message::Heartbeat { .. } => self.led(state, envelope),
+            Message::Append { .. } | Message::Heartbeat { .. } | Message::Snapshot { .. } => {
+                self.led(state, envelope);
+            }
             Message::AppendReply { matched, hint, .. } => {
                 if !is_stale && node.role == Role::Leader {
                     self.acknowledged(node, usize::from(*from), matched, hint);
                 }
             }
-            Message::HeartbeatReply { .. } => {}
+            Message::HeartbeatReply { .. } | Message::Note { .. } => {}
             Message::PreVote { term, last } => {
-                let granted = term > node.term && self.is_up_to_date(node, last);
+                let free = node.vote.is_none_or(|vote| vote == *from);
+                let open = term > node.term || term == node.term && free;
+                let granted = open && self.is_up_to_date(node, last);
                 let answer = if granted { term } else { node.term };
                 self.reply(node, envelope, Message::PreVoteReply { term: answer, granted });
                 state.promised = granted.then_some((*to, *from, term)).filter(|_| self.is_open());
             }
             Message::PreVoteReply { term, granted } => {
-                if granted && term == node.term + 1 && node.role == Role::PreCandidate {
+                let counts = term == node.term + 1 || self.rules.late_pre_votes && term == node.term;
+                if granted && counts && node.role == Role::PreCandidate {
                     node.votes |= 1 << from;
                 }
             }
@@ -146,6 +151,14 @@ impl Raft {
                 }
                 Message::HeartbeatReply { term: state.node(me).term }
             }
+            Message::Snapshot { last, .. } => {
+                if !is_stale {
+                    install(state, me, last);
+                }
+                let node = state.node(me);
+                let matched = (!is_stale).then_some(node.commit);
+                Message::AppendReply { term: node.term, matched, hint: (0, 0) }
+            }
             _ => return hear(node, &envelope.message),
         };
         self.reply(state.node_mut(me), envelope, answer);
@@ -181,4 +194,20 @@ fn take_entries(
         commit(state, me, learned.min(matched));
     }
     Some(matched)
+}
+
+/// Takes what committed entries have made in place of the log, unless the node has these entries already.
+fn install(state: &mut State, me: NodeId, last: (u32, u32)) {
+    let node = &mut state.nodes[usize::from(me)];
+    let reached = last.0.min(state.committed.len());
+    if reached <= node.commit {
+        return;
+    }
+    if node.term_at(last.0) != Some(last.1) {
+        // What is behind it is none of this leader's: the node has another entry there, or none.
+        state.marks.truncated |= !state.committed.shares(&node.log, node.length());
+        node.log.follow(&state.committed);
+        node.log.truncate(reached);
+    }
+    commit(state, me, reached);
 }

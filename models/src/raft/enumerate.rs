@@ -50,6 +50,9 @@ impl Raft {
             if self.rules.heartbeats {
                 out.push(Action::Heartbeat { node, peer });
             }
+            if self.rules.snapshots && it.commit > 0 {
+                out.push(Action::Snapshot { node, peer });
+            }
             if self.may_hand_over(it, peer) {
                 out.push(Action::TimeoutNow { node, peer });
             }

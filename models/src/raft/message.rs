@@ -86,6 +86,18 @@ pub enum Message {
         /// The leader's term.
         term: u32,
     },
+    /// A leader sends what its committed entries have made; see [`Rules::snapshots`](super::Rules::snapshots).
+    Snapshot {
+        /// The leader's term.
+        term: u32,
+        /// Index and term of the last of these entries.
+        last: (u32, u32),
+    },
+    /// What else a node may say, of which the model has the term only. In an open network.
+    Note {
+        /// The sender's term.
+        term: u32,
+    },
 }
 
 impl Message {
@@ -100,7 +112,9 @@ impl Message {
             | Self::HeartbeatReply { term }
             | Self::PreVote { term, .. }
             | Self::PreVoteReply { term, .. }
-            | Self::TimeoutNow { term } => term,
+            | Self::TimeoutNow { term }
+            | Self::Snapshot { term, .. }
+            | Self::Note { term } => term,
         }
     }
 
@@ -116,13 +130,17 @@ impl Message {
             Self::PreVote { .. } => 6,
             Self::PreVoteReply { .. } => 7,
             Self::TimeoutNow { .. } => 8,
+            Self::Snapshot { .. } => 9,
+            Self::Note { .. } => 10,
         }
     }
 
     /// The index of the log that the message speaks of: the last one that it brings, or that its sender has.
     pub fn index(&self) -> Option<u32> {
         match *self {
-            Self::Vote { last, .. } | Self::PreVote { last, .. } => Some(last.0),
+            Self::Vote { last, .. } | Self::PreVote { last, .. } | Self::Snapshot { last, .. } => {
+                Some(last.0)
+            }
             Self::Append { previous, ref entries, .. } => Some(previous.0 + entries.len() as u32),
             Self::AppendReply { matched, .. } => matched,
             Self::Heartbeat { commit, .. } => Some(commit),
@@ -141,7 +159,7 @@ impl Message {
 
     /// Whether only the leader of its term sends it to those that follow.
     pub(super) fn leads(&self) -> bool {
-        matches!(self, Self::Append { .. } | Self::Heartbeat { .. })
+        matches!(self, Self::Append { .. } | Self::Heartbeat { .. } | Self::Snapshot { .. })
     }
 
     /// Whether a receiver in an older term enters the message's. The term of a pre-vote has not begun.

@@ -27,14 +27,17 @@
 //! | [`heartbeats`](Rules::heartbeats) | a leader without entries to send sends `Heartbeat` with the commit index, as far as the follower is known to have it | it sends an empty `Append` |
 //! | [`hints`](Rules::hints) | a refused `Append` is answered with a hint (section 5.3, end) | the leader goes back by one |
 //! | [`pre_vote`](Rules::pre_vote) | a node asks whether it would be elected before it begins a term (thesis, section 9.6) | it does not |
+//! | [`late_pre_votes`](Rules::late_pre_votes) | an answer to a pre-vote for the term that has begun meanwhile counts for the next one | it does not |
 //! | [`check_quorum`](Rules::check_quorum) | a leader may step down (thesis, section 6.2) | it leads until it hears of a newer term |
 //! | [`transfer`](Rules::transfer) | a leader may ask a node that has its whole log to take over (thesis, section 3.10) | it may not |
+//! | [`snapshots`](Rules::snapshots) | a leader may send what its committed entries have made in place of entries (section 7) | a leader sends entries only |
 //! | [`learns_commit`](Rules::learns_commit) | a node may learn by other messages what is committed of what it has | by its leader only |
 //! | [`commit_kept`](Rules::commit_kept) | the commit index is written to the disk, and may be behind there | it starts from 0 |
 //!
 //! # What this model leaves out
 //!
-//! Membership changes, snapshots and compaction, `ReadIndex` and leases, the applied index. Whether a leader has heard of
+//! Membership changes, `ReadIndex` and leases, the applied index. Compaction is not seen: the model keeps whole logs, and
+//! what a snapshot holds are the entries that are committed. Whether a leader has heard of
 //! a majority (`check_quorum`) and whether a lease makes a node drop a request for its vote are timing: the model lets
 //! both happen at any time. Pipelining is free in an open network; in a bounded one a leader sends from where
 //! the last answer left it. A crash falls between actions.
@@ -80,10 +83,14 @@ pub struct Rules {
     pub hints: bool,
     /// A node asks before it begins a term.
     pub pre_vote: bool,
+    /// An answer to the pre-vote for the term before counts.
+    pub late_pre_votes: bool,
     /// A leader may step down.
     pub check_quorum: bool,
     /// A leader may ask a node to take over.
     pub transfer: bool,
+    /// A leader may send snapshots.
+    pub snapshots: bool,
     /// What is committed may be learned by any message.
     pub learns_commit: bool,
     /// The commit index is on the disk.
@@ -104,8 +111,10 @@ impl Rules {
             heartbeats: false,
             hints: false,
             pre_vote: false,
+            late_pre_votes: false,
             check_quorum: false,
             transfer: false,
+            snapshots: false,
             learns_commit: false,
             commit_kept: false,
         }
@@ -122,8 +131,10 @@ impl Rules {
             empty_entry: true,
             batch: u32::MAX,
             heartbeats: true,
+            late_pre_votes: true,
             hints: true,
             transfer: true,
+            snapshots: true,
             learns_commit: true,
             commit_kept: true,
             ..Self::lagging()
@@ -193,6 +204,13 @@ pub enum Action {
         /// The follower.
         peer: NodeId,
     },
+    /// A leader sends a snapshot of all that it has committed. In a bounded network.
+    Snapshot {
+        /// The leader.
+        node: NodeId,
+        /// The follower.
+        peer: NodeId,
+    },
     /// A leader counts copies and commits what a majority has.
     AdvanceCommit {
         /// The leader.
@@ -244,6 +262,7 @@ impl Action {
             | Self::Append { node, .. }
             | Self::Heartbeat { node, .. }
             | Self::TimeoutNow { node, .. }
+            | Self::Snapshot { node, .. }
             | Self::AdvanceCommit { node }
             | Self::LearnCommit { node, .. }
             | Self::Persist { node }

@@ -11,10 +11,7 @@ impl Raft {
             return Err("the network is bounded, or the message is for nobody else");
         }
         let node = state.node(envelope.from);
-        let leads = matches!(
-            envelope.message,
-            Message::Append { .. } | Message::Heartbeat { .. } | Message::TimeoutNow { .. }
-        );
+        let leads = envelope.message.leads() || matches!(envelope.message, Message::TimeoutNow { .. });
         let is_of_next_term = !envelope.message.begins_term();
         let may = match envelope.message {
             _ if is_of_next_term => Ok(()),
@@ -62,7 +59,13 @@ impl Raft {
                     "what is acknowledged is not known to be the leader's, or not on the disk",
                 )
             }
-            Message::AppendReply { matched: None, .. } | Message::HeartbeatReply { .. } => (true, ""),
+            Message::AppendReply { matched: None, .. }
+            | Message::HeartbeatReply { .. }
+            | Message::Note { .. } => (true, ""),
+            Message::Snapshot { last, .. } => (
+                self.rules.snapshots && last.0 <= node.commit && node.term_at(last.0) == Some(last.1),
+                "the leader has not committed so much, or other entries",
+            ),
             Message::Heartbeat { commit, .. } => {
                 (commit <= node.commit.min(known), "the follower is not known to have so much")
             }

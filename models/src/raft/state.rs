@@ -226,6 +226,11 @@ impl State {
         }
     }
 
+    /// What is committed.
+    pub fn committed(&self) -> &Log<LogEntry> {
+        &self.committed
+    }
+
     /// Every message ever sent in a bounded network.
     pub fn messages(&self) -> impl Iterator<Item = &Envelope> {
         self.messages.iter()

@@ -80,7 +80,8 @@ impl Raft {
             Action::Propose { value, .. } => self.propose(state, me, value),
             Action::Append { peer, .. }
             | Action::Heartbeat { peer, .. }
-            | Action::TimeoutNow { peer, .. } => self.lead_on(state, me, peer, action),
+            | Action::TimeoutNow { peer, .. }
+            | Action::Snapshot { peer, .. } => self.lead_on(state, me, peer, action),
             Action::AdvanceCommit { .. } => {
                 let it = state.node(me);
                 let index = self.commits(it).filter(|_| it.role == Role::Leader);
@@ -212,6 +213,10 @@ impl Raft {
                 Message::Heartbeat { term, commit: node.commit.min(node.matched[to]) }
             }
             Action::TimeoutNow { .. } if self.may_hand_over(node, peer) => Message::TimeoutNow { term },
+            Action::Snapshot { .. } if self.rules.snapshots && node.commit > 0 => {
+                let last = (node.commit, node.term_at(node.commit).unwrap_or(0));
+                Message::Snapshot { term, last }
+            }
             Action::Append { .. } if self.may_append(node, peer) => {
                 let at = node.next[to] - 1;
                 let rest = node.log.suffix(at);

@@ -225,6 +225,7 @@ fn every_rule_is_safe() {
         ("pre-vote", Rules { pre_vote: true, ..paper }, (1, 1, 1)),
         ("check-quorum", Rules { check_quorum: true, ..paper }, (2, 1, 1)),
         ("transfer", Rules { transfer: true, ..paper }, (2, 1, 0)),
+        ("snapshots", Rules { snapshots: true, ..paper }, (2, 1, 0)),
         ("learns commit", Rules { learns_commit: true, ..paper }, (2, 1, 1)),
         ("commit kept", Rules { commit_kept: true, ..paper }, (2, 1, 1)),
         ("crate", Rules { learns_commit: false, ..Rules::crate_0_7() }, (1, 0, 1)),
@@ -237,7 +238,7 @@ fn every_rule_is_safe() {
 }
 
 /// States of two nodes with one rule each.
-const RULES: [(&str, u64); 10] = [
+const RULES: [(&str, u64); 11] = [
     ("empty entry", 27_898),
     ("batch", 15_502),
     ("heartbeats", 478),
@@ -245,9 +246,10 @@ const RULES: [(&str, u64); 10] = [
     ("pre-vote", 7_562),
     ("check-quorum", 101_352),
     ("transfer", 22_171),
+    ("snapshots", 13_377),
     ("learns commit", 76_956),
     ("commit kept", 42_732),
-    ("crate", 6_714),
+    ("crate", 12_754),
 ];
 
 /// Nodes, rules, bounds (terms, entries, crashes), states and edges.

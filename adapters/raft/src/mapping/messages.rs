@@ -24,18 +24,10 @@ pub(super) fn node(number: u64) -> Option<NodeId> {
     number.checked_sub(1).map(|node| node as NodeId)
 }
 
-/// The model's value for what a client asked to append. The empty entry is 0.
-pub(super) fn told(argument: u32) -> u32 {
-    argument.wrapping_add(1)
-}
-
-/// An entry as the model has it. What is neither a client's nor empty is told by a hash of its content.
+/// An entry as the model has it: an empty one is 0, any other is told by a hash of its content.
 pub(super) fn to_entry(entry: &Entry) -> LogEntry {
-    let value = match crate::value(entry) {
-        _ if entry.data.is_empty() && entry.entry_type == EntryType::EntryNormal => 0,
-        Some(argument) if entry.entry_type == EntryType::EntryNormal => told(argument),
-        _ => crate::image::chain(0, entry) as u32 | 1 << 31,
-    };
+    let is_empty = entry.data.is_empty() && entry.entry_type == EntryType::EntryNormal;
+    let value = if is_empty { 0 } else { crate::image::chain(0, entry) as u32 | 1 };
     LogEntry { term: entry.term as u32, value }
 }
 
@@ -62,6 +54,12 @@ pub(super) fn to_model(theirs: &Theirs, spare: &mut Spare) -> Option<Message> {
         MessageType::MsgHeartbeat => Message::Heartbeat { term, commit: theirs.commit as u32 },
         MessageType::MsgHeartbeatResponse => Message::HeartbeatReply { term },
         MessageType::MsgTimeoutNow => Message::TimeoutNow { term },
+        MessageType::MsgSnapshot => {
+            let metadata = theirs.get_snapshot().get_metadata();
+            Message::Snapshot { term, last: (metadata.index as u32, metadata.term as u32) }
+        }
+        // Requests to the leader that others pass on. What they ask for is none of the model's.
+        MessageType::MsgTransferLeader | MessageType::MsgReadIndexResp => Message::Note { term },
         _ => return None,
     })
 }

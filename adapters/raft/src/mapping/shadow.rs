@@ -19,17 +19,20 @@ impl Shadow {
         &self.log
     }
 
-    /// Reads the log of a node.
-    pub(super) fn follow(&mut self, image: &Image) {
+    /// Reads the log of a node. Entries that a snapshot has replaced are those that are `committed`.
+    pub(super) fn follow(&mut self, image: &Image, committed: &Log<LogEntry>) {
+        let hash = |index: usize| image.prefix_hash(index as u64).unwrap_or(0);
         self.hashes.truncate(image.last_index() as usize);
-        while self.hashes.last().is_some_and(|hash| *hash != image.prefix_hash(self.hashes.len() as u64)) {
+        while self.hashes.last().is_some_and(|known| *known != hash(self.hashes.len())) {
             self.hashes.pop();
         }
-        let same = self.hashes.len();
+        let (same, base) = (self.hashes.len(), image.base().index as usize);
         self.log.truncate(same as u32);
-        for entry in &image.entries()[same..] {
+        let before = committed.entries().get(same..base).unwrap_or(&[]);
+        self.log.extend(before);
+        for entry in image.entries().iter().skip(same.saturating_sub(base)) {
             self.log.extend(&[to_entry(entry)]);
-            self.hashes.push(image.prefix_hash(self.hashes.len() as u64 + 1));
         }
+        self.hashes.extend((same + 1..=self.log.len() as usize).map(hash));
     }
 }
