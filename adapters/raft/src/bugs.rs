@@ -7,29 +7,29 @@ pub enum Bug {
     /// None.
     #[default]
     None,
-    /// `vote-not-durable`
-    VoteNotDurable,
+    /// `vote-not-synced`
+    VoteNotSynced,
     /// `vote-forgotten`
     VoteForgotten,
     /// `commit-forgotten`
     CommitForgotten,
-    /// `ack-before-sync`
-    AckBeforeSync,
+    /// `entries-not-synced`
+    EntriesNotSynced,
     /// `apply-before-commit`
     ApplyBeforeCommit,
     /// `reject-lost`
     RejectLost,
     /// `tail-kept`
     TailKept,
-    /// `stale-read`
-    StaleRead,
+    /// `read-unconfirmed`
+    ReadUnconfirmed,
 }
 
 /// Every bug with its name and one sentence.
 pub const BUGS: [(Bug, &str, &str); 8] = [
     (
-        Bug::VoteNotDurable,
-        "vote-not-durable",
+        Bug::VoteNotSynced,
+        "vote-not-synced",
         "Term and vote are written before they are told, but synced only with the next entries.",
     ),
     (Bug::VoteForgotten, "vote-forgotten", "The vote is left out of the hard state on the disk."),
@@ -39,8 +39,8 @@ pub const BUGS: [(Bug, &str, &str); 8] = [
         "The commit index is left out of the hard state on the disk, although it is applied.",
     ),
     (
-        Bug::AckBeforeSync,
-        "ack-before-sync",
+        Bug::EntriesNotSynced,
+        "entries-not-synced",
         "Entries are acknowledged when they are written, and synced with the next tick.",
     ),
     (
@@ -50,7 +50,11 @@ pub const BUGS: [(Bug, &str, &str); 8] = [
     ),
     (Bug::RejectLost, "reject-lost", "The sign that a vote is refused is lost on the way."),
     (Bug::TailKept, "tail-kept", "Entries that replace others leave in the storage what stands behind them."),
-    (Bug::StaleRead, "stale-read", "A node answers reads from what it has applied, without asking anybody."),
+    (
+        Bug::ReadUnconfirmed,
+        "read-unconfirmed",
+        "A node answers reads from what it has applied, without asking anybody.",
+    ),
 ];
 
 impl Bug {

@@ -6,11 +6,10 @@
 //! the client; a call that comes twice takes effect once.
 
 use crate::command::{Action, Command, call_number};
-use crate::conf::{Change, joint, simple};
+use crate::compat;
 use crate::message::Wire;
 use crate::node::Node;
 use misrule_world::{Answer, Call, Context, Keyed};
-use raft::eraftpb::ConfChangeV2;
 
 /// Operations of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,11 +53,7 @@ impl Node {
             Asked::Get => self.read(argument, call, cx),
             Asked::Transfer => self.raft.transfer_leader(id),
             Asked::Compact => self.halted |= self.compact().is_err(),
-            Asked::AddVoter => self.change(simple(Change::AddVoter, id)),
-            Asked::AddLearner => self.change(simple(Change::AddLearner, id)),
-            Asked::Remove => self.change(simple(Change::Remove, id)),
-            Asked::Joint => self.change(joint(argument, cx.nodes())),
-            Asked::LeaveJoint => self.change(ConfChangeV2::default()),
+            _ => compat::propose_change(&mut self.raft, asked, argument, cx.nodes()),
         }
     }
 
@@ -75,15 +70,11 @@ impl Node {
     fn read(&mut self, argument: u32, call: Option<Call>, cx: &Context<Wire>) {
         let Some(call) = call else { return };
         self.wait(Some(call), Waiting::Read(Keyed::of(argument).key));
-        if self.reads_stale() {
+        if self.reads_unconfirmed() {
             self.confirmed.push((0, call_number(call)));
             return;
         }
         self.raft.read_index(Self::read_context(call, cx.me()));
-    }
-
-    fn change(&mut self, change: ConfChangeV2) {
-        drop(self.raft.propose_conf_change(Vec::new(), change));
     }
 
     /// Of a session only the last call is waited for.

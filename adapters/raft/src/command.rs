@@ -31,7 +31,7 @@ const BYTES: usize = 9;
 impl Command {
     /// The command of an entry; `None` for an entry of the crate's own and for a change of the configuration.
     pub fn of(entry: &Entry) -> Option<Self> {
-        let bytes: &[u8; BYTES] = entry.data.as_ref().try_into().ok()?;
+        let bytes: &[u8; BYTES] = entry.data[..].try_into().ok()?;
         if entry.entry_type != EntryType::EntryNormal {
             return None;
         }

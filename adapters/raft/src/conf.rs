@@ -1,6 +1,5 @@
 //! Configurations of the cluster, as sets of bits, and the changes that the workload asks for.
 
-use raft::eraftpb::{ConfChangeSingle, ConfChangeTransition, ConfChangeType, ConfChangeV2, ConfState};
 use std::fmt;
 
 /// A configuration: sets of nodes, where node 1 is bit 0.
@@ -39,29 +38,20 @@ impl Conf {
         self.voters == bit(id) && !self.is_joint()
     }
 
-    /// From the crate's form.
-    pub(crate) fn read(state: &ConfState) -> Self {
-        let set = |list: &[u64]| list.iter().fold(0, |set, id| set | bit(*id));
-        Self {
-            voters: set(&state.voters),
-            learners: set(&state.learners),
-            outgoing: set(&state.voters_outgoing),
-            learners_next: set(&state.learners_next),
-            auto_leave: state.auto_leave,
-        }
+    /// Whether so many nodes, as a set of bits, decide.
+    pub(crate) fn is_quorum(self, set: u8) -> bool {
+        let is_most = |of: u8| of == 0 || 2 * (set & of).count_ones() > of.count_ones();
+        is_most(self.voters) && is_most(self.outgoing)
     }
 
-    /// The crate's form.
-    pub(crate) fn state(self) -> ConfState {
-        let list = |set: u8| members(set).map(u64::from).collect();
-        ConfState {
-            voters: list(self.voters),
-            learners: list(self.learners),
-            voters_outgoing: list(self.outgoing),
-            learners_next: list(self.learners_next),
-            auto_leave: self.auto_leave,
-            ..ConfState::default()
-        }
+    /// The set of nodes in a list of the crate's numbers.
+    pub(crate) fn set(list: &[u64]) -> u8 {
+        list.iter().fold(0, |set, id| set | bit(*id))
+    }
+
+    /// The list of the crate's numbers of the nodes in a set.
+    pub(crate) fn list(set: u8) -> Vec<u64> {
+        members(set).map(u64::from).collect()
     }
 
     /// One number, for records.
@@ -102,42 +92,11 @@ impl fmt::Display for Conf {
     }
 }
 
-/// A change of one node, as the workload's operations name them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    AddVoter,
-    AddLearner,
-    Remove,
-}
-
-/// The change of one node, with the crate's number of it.
-fn single(change: Change, id: u64) -> ConfChangeSingle {
-    let change_type = match change {
-        Change::AddVoter => ConfChangeType::AddNode,
-        Change::AddLearner => ConfChangeType::AddLearnerNode,
-        Change::Remove => ConfChangeType::RemoveNode,
-    };
-    ConfChangeSingle { change_type, node_id: id, ..ConfChangeSingle::default() }
-}
-
-/// A change of one node, through the simple protocol.
-pub(crate) fn simple(change: Change, id: u64) -> ConfChangeV2 {
-    ConfChangeV2 { changes: vec![single(change, id)].into(), ..ConfChangeV2::default() }
-}
-
-/// One node votes from now on and another one only listens, through a joint configuration that the crate leaves by
-/// itself, or that a client leaves. The argument is below [`joint_below`].
-pub(crate) fn joint(argument: u32, nodes: u8) -> ConfChangeV2 {
+/// The parts of the argument of a joint change, which is below [`joint_below`]: the node that votes from now on and the
+/// one that only listens, counted from 0, and whether a client leaves the joint configuration, or the crate by itself.
+pub(crate) fn joint_parts(argument: u32, nodes: u8) -> (u32, u32, bool) {
     let nodes = u32::from(nodes);
-    let (joins, rest) = (argument % nodes, argument / nodes);
-    let (leaves, is_explicit) = (rest % nodes, rest / nodes % 2 == 1);
-    let transition =
-        if is_explicit { ConfChangeTransition::Explicit } else { ConfChangeTransition::Implicit };
-    let changes = vec![
-        single(Change::AddLearner, u64::from(leaves) + 1),
-        single(Change::AddVoter, u64::from(joins) + 1),
-    ];
-    ConfChangeV2 { transition, changes: changes.into(), ..ConfChangeV2::default() }
+    (argument % nodes, argument / nodes % nodes, argument / nodes / nodes % 2 == 1)
 }
 
 /// The bound of the argument of a joint change.
@@ -147,23 +106,33 @@ pub(crate) fn joint_below(nodes: u8) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Conf, joint, joint_below};
+    use super::{Conf, joint_below, joint_parts};
 
     #[test]
     fn configurations_read_back() {
         let conf =
             Conf { voters: 0b111, learners: 0b1000, outgoing: 0b11, learners_next: 0b1, auto_leave: true };
-        assert_eq!(Conf::read(&conf.state()), conf);
+        assert_eq!(Conf::set(&Conf::list(conf.voters)), conf.voters);
         assert_eq!(Conf::unpacked(conf.packed()), conf);
         assert_eq!(conf.to_string(), "1,2,3&1,2+4-1!");
         assert_eq!(Conf::of_voters(7).to_string(), "1,2,3,4,5,6,7");
     }
 
     #[test]
-    fn joint_changes_name_nodes_of_the_cluster() {
-        for argument in 0..joint_below(3) {
-            let change = joint(argument, 3);
-            assert!(change.changes.iter().all(|single| (1..=3).contains(&single.node_id)));
+    fn joint_changes_name_each_pair_of_nodes_in_both_ways() {
+        let mut parts: Vec<_> = (0..joint_below(3)).map(|argument| joint_parts(argument, 3)).collect();
+        assert!(parts.iter().all(|(joins, leaves, _)| *joins < 3 && *leaves < 3));
+        parts.sort_unstable();
+        parts.dedup();
+        assert_eq!(parts.len(), 18);
+    }
+
+    #[test]
+    fn a_joint_configuration_needs_both_quorums() {
+        let conf = Conf { voters: 0b111, outgoing: 0b1_1100, ..Conf::default() };
+        for (set, expected) in [(0b111, false), (0b110, false), (0b1110, true), (0b1_1100, false)] {
+            assert_eq!(conf.is_quorum(set), expected, "{set:b}");
         }
+        assert!(Conf::of_voters(3).is_quorum(0b101) && !Conf::of_voters(5).is_quorum(0b101));
     }
 }

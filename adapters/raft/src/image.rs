@@ -2,10 +2,11 @@
 //! prefix hashes, and the operations that change it, with their form on the disk.
 
 use crate::bugs::Bug;
+use crate::compat;
 use crate::conf::Conf;
 use crate::record::{Reader, Writer};
 use misrule_world::mix;
-use raft::eraftpb::{Entry, EntryType};
+use raft::eraftpb::Entry;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -270,15 +271,13 @@ const HARD: u8 = 2;
 const CONF: u8 = 3;
 const SNAPSHOT: u8 = 4;
 
-/// Entry types in the order of their numbers.
-const TYPES: [EntryType; 3] =
-    [EntryType::EntryNormal, EntryType::EntryConfChange, EntryType::EntryConfChangeV2];
-
 fn read_entry(reader: &mut Reader<'_>) -> Option<Entry> {
-    let entry_type = *TYPES.get(usize::from(reader.byte()?))?;
+    let entry_type = *compat::ENTRY_TYPES.get(usize::from(reader.byte()?))?;
     let (term, index) = (reader.number()?, reader.number()?);
-    let data = reader.slice()?.to_vec().into();
-    Some(Entry { entry_type, term, index, data, ..Entry::default() })
+    let mut entry = Entry::default();
+    (entry.entry_type, entry.term, entry.index) = (entry_type, term, index);
+    entry.data = reader.slice()?.to_vec().into();
+    Some(entry)
 }
 
 impl Operation<'_> {

@@ -137,6 +137,8 @@ impl Judge<Raft> for RaftJudge {
         for (node, view) in seen.views.iter().enumerate() {
             report.failure = report.failure.take().or_else(|| self.oracles.check(node as u8, view));
         }
+        // What is there from the start is not seen.
+        self.oracles.seen = [false; SOMETIMES.len()];
         if seen.watch.keys {
             self.projection.reset(seen);
             self.keys(seen.touched, seen.touched, report);

@@ -23,12 +23,16 @@
 //! assert!(report.failure.is_none());
 //! ```
 
+#![cfg_attr(not(feature = "since-0-6"), allow(dead_code, reason = "older releases have fewer settings"))]
+
 mod bugs;
 mod client;
 mod command;
+mod compat;
 mod conf;
 mod image;
 mod judge;
+#[cfg(feature = "since-0-6")]
 mod logger;
 mod machine;
 mod mapping;
@@ -58,7 +62,7 @@ use misrule_world::{Control, Setting, Target, target};
 /// The target `raft`.
 pub fn raft() -> Target {
     let bugs = BUGS.map(|(_, name, sentence)| (name, sentence));
-    target("raft", |setup| {
+    let target = target("raft", |setup| {
         let system = Raft::new(setup)?;
         let judge = RaftJudge::new(&system, setup)?;
         Ok((system, judge))
@@ -68,60 +72,61 @@ pub fn raft() -> Target {
         "raft of tikv: a replicated key-value service on its log, with snapshots and changes of membership",
     )
     .setting(Setting::integer("nodes", 3, 7, 3, "nodes in the cluster: 3, 5 or 7"))
-    // The crate's default is 20; a small number lets short schedules reach an election.
-    .setting(Setting::integer("election-ticks", 2, 20, 3, "ticks of the shortest election timeout"))
-    .setting(Setting::integer(
-        "in-flight",
-        1,
-        256,
-        4,
-        "messages with entries that may be on their way to a node",
-    ))
-    .setting(Setting::integer("keys", 1, machine::KEYS_MAX as u64, 3, "how many keys"))
-    .setting(Setting::integer(
-        "sessions",
-        1,
-        machine::SESSIONS_MAX as u64,
-        3,
-        "clients that ask at the same time",
-    ))
-    .setting(Setting::words(
-        "reads",
-        vec!["safe", "lease"],
-        "safe",
-        "how reads are confirmed; lease needs check-quorum",
-    ))
-    .setting(Setting::switch("pre-vote", false, "whether nodes ask first whether they would be elected"))
-    .setting(Setting::switch("check-quorum", false, "whether a leader that hears of no quorum steps down"))
-    .setting(Setting::switch("transfer", true, "whether clients ask for other leaders"))
-    .setting(Setting::switch("snapshots", true, "whether clients ask for snapshots in place of entries"))
-    .setting(Setting::words(
-        "membership",
-        vec!["off", "single", "joint"],
-        "off",
-        "whether clients change the configuration: one node at a time, or also through joint ones",
-    ))
-    .setting(Setting::switch(
-        "leaver-steps-down",
-        true,
-        "whether a leader that was removed steps down; the crate lets it go on, and panics",
-    ))
-    .setting(Setting::words(
-        "apply",
-        vec!["at-once", "later"],
-        "at-once",
-        "whether entries are applied by a step of their own",
-    ))
-    .setting(Setting::words(
-        "flush",
-        vec!["at-once", "later", "always-later"],
-        "at-once",
-        "whether the disk is synced by a step of its own; always-later in cases too in which the crate panics",
-    ))
-    .setting(Setting::switch("history", true, "judge what clients saw"))
     .bugs(&bugs)
     .specification(Named::KeyValue)
     .contract("reorder,explicit-sync")
     .lenses(judge::LENSES)
-    .controls(&[Control::Disk, Control::Draws])
+    .controls(&[Control::Disk, Control::Draws]);
+    settings().into_iter().fold(target, Target::setting)
+}
+
+/// The settings, but for the nodes and the bug.
+fn settings() -> Vec<Setting> {
+    vec![
+        // The crate's default is 20; a small number lets short schedules reach an election.
+        Setting::integer("election-ticks", 2, 20, 3, "ticks of the shortest election timeout"),
+        Setting::integer("in-flight", 1, 256, 4, "messages with entries that may be on their way to a node"),
+        Setting::integer("keys", 1, machine::KEYS_MAX as u64, 3, "how many keys"),
+        Setting::integer("sessions", 1, machine::SESSIONS_MAX as u64, 3, "clients that ask at the same time"),
+        Setting::words(
+            "reads",
+            vec!["safe", "lease"],
+            "safe",
+            "how reads are confirmed; lease needs check-quorum",
+        ),
+        Setting::switch("pre-vote", false, "whether nodes ask first whether they would be elected"),
+        Setting::switch("check-quorum", false, "whether a leader that hears of no quorum steps down"),
+        Setting::switch("transfer", true, "whether clients ask for other leaders"),
+        Setting::switch("snapshots", true, "whether clients ask for snapshots in place of entries"),
+        Setting::words(
+            "membership",
+            compat::MEMBERSHIPS.to_vec(),
+            "off",
+            "whether clients change the configuration: one node at a time, or also through joint ones",
+        ),
+        Setting::switch(
+            "leaver-steps-down",
+            true,
+            "whether a leader that was removed steps down; the crate lets it go on, and panics",
+        ),
+        Setting::words(
+            "apply",
+            compat::APPLIES.to_vec(),
+            "at-once",
+            "whether entries are applied by a step of their own",
+        ),
+        Setting::words(
+            "flush",
+            compat::FLUSHES.to_vec(),
+            "at-once",
+            "whether the disk is synced by a step of its own; always-later in cases too in which the crate panics",
+        ),
+        Setting::words(
+            "sync",
+            vec!["always", "must-sync"],
+            "always",
+            "whether the disk is synced after every write, or only where the crate says that it must be",
+        ),
+        Setting::switch("history", true, "judge what clients saw"),
+    ]
 }

@@ -2,7 +2,7 @@
 //! compare.
 
 use crate::command::Command;
-use crate::conf::Conf;
+use crate::compat;
 use crate::image::chain;
 use misrule_models::NodeId;
 use misrule_world::mix;
@@ -75,7 +75,7 @@ impl fmt::Debug for Wire {
             ("index", message.index),
             ("log_term", message.log_term),
             ("commit", message.commit),
-            ("commit_term", message.commit_term),
+            ("commit_term", compat::commit_term(message)),
             ("hint", message.reject_hint),
         ];
         for (name, number) in numbers.into_iter().filter(|(_, number)| *number > 0) {
@@ -90,7 +90,7 @@ impl fmt::Debug for Wire {
         if self.kind() == Kind::Snapshot {
             let metadata = message.get_snapshot().get_metadata();
             write!(f, " up to {}@{}", metadata.index, metadata.term)?;
-            write!(f, " conf={}", Conf::read(metadata.get_conf_state()))?;
+            write!(f, " conf={}", compat::read_conf(metadata.get_conf_state()))?;
         }
         f.write_str(if message.reject { " rejected" } else { "" })
     }
@@ -229,7 +229,7 @@ pub(crate) fn content(message: &Message) -> u64 {
         message.log_term,
         message.index,
         message.commit,
-        message.commit_term,
+        compat::commit_term(message),
         message.reject_hint << 1 | u64::from(message.reject),
         message.get_snapshot().get_metadata().index,
     ];

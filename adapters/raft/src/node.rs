@@ -3,16 +3,16 @@
 use crate::bugs::Bug;
 use crate::client::Waiting;
 use crate::command::call_number;
+use crate::compat;
 use crate::conf::Conf;
-use crate::image::{Base, Hard, Operation, SharedImage};
+use crate::image::{Base, Operation, SharedImage};
 use crate::machine::Machine;
 use crate::message::{Kind, Packing, Wire};
 use crate::store::Store;
 use misrule_models::NodeId;
 use misrule_world::{Call, Context, DiskError};
-use protobuf::Message as _;
-use raft::eraftpb::{ConfChangeV2, Entry, EntryType, Message, Snapshot};
-use raft::{LightReady, RawNode, Ready, SnapshotStatus, StateRole};
+use raft::eraftpb::{Entry, EntryType, Message, Snapshot};
+use raft::{RawNode, SnapshotStatus, StateRole};
 use std::collections::VecDeque;
 
 /// The draw of an election timeout.
@@ -46,6 +46,8 @@ pub(crate) struct Options {
     /// Whether entries are applied by a local step of their own, one at a time.
     pub(crate) applies_later: bool,
     pub(crate) flush: Flush,
+    /// Whether the disk is synced after everything that was written, or only where the crate says that it must be.
+    pub(crate) syncs_all: bool,
     /// Whether a leader that is not in the configuration any more steps down.
     pub(crate) leaver_steps_down: bool,
     pub(crate) bug: Bug,
@@ -60,19 +62,21 @@ pub struct Done {
     pub snapshots: u32,
     /// Reads that were answered after the crate had confirmed them.
     pub reads: u32,
+    /// Whether the node asked for votes although no quorum had said that it would vote for it.
+    pub unfounded: bool,
 }
 
 /// A running node.
 pub struct Node {
     pub(crate) raft: RawNode<Store>,
     pub(crate) image: SharedImage,
-    options: Options,
+    pub(crate) options: Options,
     pub(crate) machine: Machine,
     /// Committed entries that are not applied yet.
-    to_apply: VecDeque<Entry>,
+    pub(crate) to_apply: VecDeque<Entry>,
     /// Messages that wait for a sync, and the number of the last ready that does.
-    held: Vec<Message>,
-    unsynced: Option<u64>,
+    pub(crate) held: Vec<Message>,
+    pub(crate) unsynced: Option<u64>,
     /// Nodes, by the crate's number, to which snapshots were sent since the last report.
     sent_snapshots: Vec<u64>,
     /// Calls that this node was asked and has not answered.
@@ -81,6 +85,8 @@ pub struct Node {
     pub(crate) confirmed: Vec<(u64, u32)>,
     /// The term in which the node asked for votes since a leader told it to; 0 for none.
     pub(crate) transfer_term: u64,
+    /// Those who would vote for this node, since it asked last.
+    pub(crate) pre_votes: u8,
     pub(crate) done: Done,
     /// Whether the node does nothing any more: its disk refused an operation.
     pub(crate) halted: bool,
@@ -105,18 +111,37 @@ impl Node {
             waiting: Vec::new(),
             confirmed: Vec::new(),
             transfer_term: 0,
+            pre_votes: 0,
             done: Done::default(),
             halted: false,
         }
     }
 
+    /// One tick of the crate's clock.
+    pub(crate) fn tick(&mut self) {
+        self.raft.tick();
+        let raft = &self.raft.raft;
+        // It asks again, from the beginning.
+        if raft.state == StateRole::PreCandidate && raft.election_elapsed == 0 {
+            self.pre_votes = Conf::set(&[raft.id]);
+        }
+    }
+
     /// Hands a message to the crate. What it refuses of it, it says, and nothing has changed then.
     pub(crate) fn step(&mut self, message: Message) {
-        let is_told = Kind::of(&message) == Kind::TimeoutNow;
-        let term = self.raft.raft.term;
+        let (kind, term) = (Kind::of(&message), self.raft.raft.term);
+        let was_asking = self.raft.raft.state == StateRole::PreCandidate;
+        // The crate counts late answers of an earlier round too, where their term is not over.
+        if kind == Kind::RequestPreVoteResponse && !message.reject && message.term >= term {
+            self.pre_votes |= Conf::set(&[message.from]);
+        }
         drop(self.raft.step(message));
-        if is_told && self.raft.raft.term > term {
-            self.transfer_term = self.raft.raft.term;
+        let raft = &self.raft.raft;
+        if kind == Kind::TimeoutNow && raft.term > term {
+            self.transfer_term = raft.term;
+        } else if was_asking && raft.state == StateRole::Candidate {
+            let conf = self.image.borrow().conf().0;
+            self.done.unfounded |= !conf.is_quorum(self.pre_votes);
         }
     }
 
@@ -126,9 +151,8 @@ impl Node {
         let mut out = Out { packing, cx };
         while !self.halted {
             if self.raft.has_ready() {
-                let ready = self.raft.ready();
                 // A node whose disk fails keeps its promises by doing nothing until it is started again.
-                self.halted = self.process(ready, &mut out).is_err();
+                self.halted = self.process(&mut out).is_err();
             } else if self.options.flush == Flush::Later && self.unsynced.is_some() && self.is_alone() {
                 // Alone it would lead as soon as it asks for votes, and the crate wants all to be on the disk then.
                 self.flush(&mut out);
@@ -144,104 +168,9 @@ impl Node {
     /// that it is told from those that are set here: those are choices of the schedule.
     fn draw_timeout(&mut self, cx: &mut Context<Wire>) {
         let shortest = self.options.election_ticks;
-        if self.raft.raft.randomized_election_timeout() >= 2 * shortest {
+        if compat::timeout(&self.raft) >= 2 * shortest {
             self.raft.raft.set_randomized_election_timeout(shortest + cx.draw(TIMEOUT) as usize);
         }
-    }
-
-    fn process(&mut self, mut ready: Ready, out: &mut Out<'_>) -> Result<(), DiskError> {
-        self.send(ready.take_messages(), out);
-        for state in ready.take_read_states() {
-            self.confirm(state.index, &state.request_ctx);
-        }
-        let has_written = self.write(&ready)?;
-        self.to_apply.extend(ready.take_committed_entries());
-        if self.options.flush == Flush::AtOnce {
-            if has_written {
-                self.sync(&ready)?;
-            }
-            self.send(ready.take_persisted_messages(), out);
-            let mut light = self.raft.advance_append(ready);
-            self.finish(&mut light, out)?;
-        } else {
-            self.hold(ready, out)?;
-        }
-        self.tell_applied();
-        if self.options.applies_later {
-            self.offer_apply(out.cx);
-            return Ok(());
-        }
-        while self.apply_next()? {}
-        Ok(())
-    }
-
-    /// Writes snapshot, entries and hard state, in this order, each a record of its own.
-    fn write(&mut self, ready: &Ready) -> Result<bool, DiskError> {
-        if !ready.snapshot().is_empty() {
-            self.install(ready.snapshot())?;
-        }
-        let store = self.raft.mut_store();
-        if !ready.entries().is_empty() {
-            store.write(Operation::Entries(ready.entries()))?;
-        }
-        if let Some(hard) = ready.hs() {
-            let hard = Hard { term: hard.term, vote: hard.vote, commit: hard.commit };
-            store.write(Operation::Hard(hard))?;
-        }
-        Ok(!ready.snapshot().is_empty() || !ready.entries().is_empty() || ready.hs().is_some())
-    }
-
-    fn sync(&mut self, ready: &Ready) -> Result<(), DiskError> {
-        let bug = self.options.bug;
-        let (has_entries, store) = (!ready.entries().is_empty(), self.raft.mut_store());
-        if !has_entries && ready.must_sync() && bug == Bug::VoteNotDurable {
-            store.pretend_sync();
-        } else if !has_entries || bug != Bug::AckBeforeSync {
-            store.sync()?;
-        }
-        if bug == Bug::ApplyBeforeCommit && self.raft.raft.state == StateRole::Leader {
-            self.to_apply.extend(ready.entries().iter().cloned());
-        }
-        Ok(())
-    }
-
-    /// What the crate says once it knows that everything is on the disk. Its commit index is written before the entries
-    /// are applied, and synced with whatever is synced next: the crate asks for no more.
-    fn finish(&mut self, light: &mut LightReady, out: &mut Out<'_>) -> Result<(), DiskError> {
-        if let Some(commit) = light.commit_index() {
-            let hard = Hard { commit, ..self.image.borrow().hard() };
-            self.raft.mut_store().write(Operation::Hard(hard))?;
-        }
-        self.send(light.take_messages(), out);
-        self.to_apply.extend(light.take_committed_entries());
-        Ok(())
-    }
-
-    /// Leaves the sync to a local step. Messages that wait for one wait for all before it.
-    fn hold(&mut self, mut ready: Ready, out: &mut Out<'_>) -> Result<(), DiskError> {
-        let must_sync = ready.must_sync() || self.unsynced.is_some();
-        let is_urgent = !ready.snapshot().is_empty() && self.options.flush == Flush::Later;
-        self.held.extend(ready.take_persisted_messages());
-        self.unsynced = Some(ready.number());
-        self.raft.advance_append_async(ready);
-        if must_sync && !is_urgent {
-            out.cx.enable_local(FLUSH);
-            return Ok(());
-        }
-        if must_sync {
-            self.raft.mut_store().sync()?;
-        }
-        self.release(out);
-        Ok(())
-    }
-
-    /// What was written is on the disk: tells the crate and whoever waits for it.
-    fn release(&mut self, out: &mut Out<'_>) {
-        let Some(number) = self.unsynced.take() else { return };
-        let held = std::mem::take(&mut self.held);
-        self.send(held, out);
-        self.raft.on_persist_ready(number);
-        self.tell_applied();
     }
 
     /// Whether the node is the only one that votes.
@@ -265,7 +194,7 @@ impl Node {
 
     /// A planted bug: the disk is synced with the next tick only.
     pub(crate) fn sync_late(&mut self) {
-        if self.options.bug == Bug::AckBeforeSync {
+        if self.options.bug == Bug::EntriesNotSynced {
             self.halted |= self.raft.mut_store().sync().is_err();
         }
     }
@@ -276,47 +205,40 @@ impl Node {
         self.offer_apply(cx);
     }
 
-    fn offer_apply(&self, cx: &mut Context<Wire>) {
+    pub(crate) fn offer_apply(&self, cx: &mut Context<Wire>) {
         if !self.to_apply.is_empty() {
             cx.enable_local(APPLY);
         }
     }
 
     /// Applies the next committed entry, if there is one.
-    fn apply_next(&mut self) -> Result<bool, DiskError> {
+    pub(crate) fn apply_next(&mut self) -> Result<bool, DiskError> {
         let Some(entry) = self.to_apply.pop_front() else { return Ok(false) };
         // What was applied too early is not applied again.
         if entry.index > self.machine.index {
             self.machine.apply(&entry);
-            if entry.entry_type == EntryType::EntryConfChangeV2 {
-                self.reconfigure(&entry)?;
-            }
+            self.reconfigure(&entry)?;
         }
         self.tell_applied();
         Ok(true)
     }
 
     /// Tells the crate what is applied: entries, or a snapshot that is on the disk by now.
-    fn tell_applied(&mut self) {
-        let log = &self.raft.raft.raft_log;
-        let index = self.machine.index.min(log.committed).min(log.persisted);
-        if index > log.applied {
-            self.raft.advance_apply_to(index);
+    pub(crate) fn tell_applied(&mut self) {
+        let index = self.machine.index.min(compat::settled(&self.raft));
+        if index > self.raft.raft.raft_log.applied {
+            compat::advance_apply(&mut self.raft, index);
         }
     }
 
-    /// Applies a change of the configuration and writes the new one. Each node refuses the same changes, since each
+    /// Applies a change of the configuration, if the entry is one, and writes the new one. Each node refuses the same changes, since each
     /// applies the same entries. A change that the disk knows already was applied before a restart.
     fn reconfigure(&mut self, entry: &Entry) -> Result<(), DiskError> {
-        if entry.index <= self.image.borrow().conf().1 {
+        if entry.entry_type == EntryType::EntryNormal || entry.index <= self.image.borrow().conf().1 {
             return Ok(());
         }
-        let mut change = ConfChangeV2::default();
-        let is_read = change.merge_from_bytes(&entry.data).is_ok();
-        let applied = if is_read { self.raft.apply_conf_change(&change).ok() } else { None };
-        let Some(state) = applied else { return Ok(()) };
+        let Some(conf) = compat::reconfigure(&mut self.raft, entry) else { return Ok(()) };
         self.done.configurations += 1;
-        let conf = Conf::read(&state);
         let raft = &mut self.raft.raft;
         if self.options.leaver_steps_down && !conf.has(raft.id) && raft.state == StateRole::Leader {
             let term = raft.term;
@@ -341,7 +263,7 @@ impl Node {
     }
 
     /// Takes over a leader's snapshot.
-    fn install(&mut self, snapshot: &Snapshot) -> Result<(), DiskError> {
+    pub(crate) fn install(&mut self, snapshot: &Snapshot) -> Result<(), DiskError> {
         let metadata = snapshot.get_metadata();
         // The bytes are those of another node of this very program.
         let Some(machine) = Machine::read(&snapshot.data) else { return Ok(()) };
@@ -349,7 +271,7 @@ impl Node {
             index: metadata.index,
             term: metadata.term,
             hash: machine.hash,
-            conf: Conf::read(metadata.get_conf_state()),
+            conf: compat::read_conf(metadata.get_conf_state()),
             data: snapshot.data.to_vec(),
         };
         self.raft.mut_store().write(Operation::Snapshot(&base))?;
@@ -366,7 +288,7 @@ impl Node {
         }
     }
 
-    fn send(&mut self, messages: Vec<Message>, out: &mut Out<'_>) {
+    pub(crate) fn send(&mut self, messages: Vec<Message>, out: &mut Out<'_>) {
         for message in messages {
             if Kind::of(&message) == Kind::Snapshot {
                 self.sent_snapshots.push(message.to);
@@ -378,15 +300,15 @@ impl Node {
     }
 
     /// A read that the crate has confirmed is answered once the index is applied.
-    fn confirm(&mut self, index: u64, context: &[u8]) {
+    pub(crate) fn confirm(&mut self, index: u64, context: &[u8]) {
         if let Some(call) = context.first_chunk() {
             self.confirmed.push((index, u32::from_le_bytes(*call)));
         }
     }
 
     /// A planted bug: reads need no confirmation.
-    pub(crate) fn reads_stale(&self) -> bool {
-        self.options.bug == Bug::StaleRead
+    pub(crate) fn reads_unconfirmed(&self) -> bool {
+        self.options.bug == Bug::ReadUnconfirmed
     }
 
     /// The bytes by which the crate tells reads apart: the call, and the node that was asked.
@@ -404,7 +326,7 @@ impl std::fmt::Debug for Node {
 }
 
 /// The way of messages out of a node.
-struct Out<'a> {
-    packing: &'a mut Packing,
-    cx: &'a mut Context<Wire>,
+pub(crate) struct Out<'a> {
+    pub(crate) packing: &'a mut Packing,
+    pub(crate) cx: &'a mut Context<Wire>,
 }

@@ -116,13 +116,15 @@ impl Oracles {
             is_up: true,
         };
         let done = view.done();
+        self.seen[1] |= view.commit() > before.commit;
         self.seen[2] |= image.truncations() > 0;
         self.seen[3] |= view.role().leads() && view.is_transferred();
         self.seen[4] |= done.snapshots > 0;
         self.seen[5] |= done.reads > 0;
         self.seen[6] |= done.configurations > 0;
         self.seen[7] |= view.conf().is_joint();
-        backwards(node, view, &image, &before)
+        unfounded(node, view)
+            .or_else(|| backwards(node, view, &image, &before))
             .or_else(|| self.log_matching(node, &image, from))
             .or_else(|| self.election_safety(node, view, &before))
             .or_else(|| self.leader_completeness(node, view, &image, &before))
@@ -224,7 +226,6 @@ impl Oracles {
     /// The same of what nodes know to be committed, before they apply it.
     fn committed_logs(&mut self, node: NodeId, view: &View, image: &Image) -> Option<Failure> {
         let commit = view.commit();
-        self.seen[1] |= commit > 0;
         for index in self.committed.len() as u64 + 1..=commit.min(image.last_index()) {
             // Of what a snapshot hides others have known before.
             let hash = image.prefix_hash(index).unwrap_or_default();
@@ -242,6 +243,17 @@ impl Oracles {
         );
         Some(Failure::new("invariant", "state-machine-safety", text))
     }
+}
+
+/// Pre-vote (Ongaro, "Consensus: Bridging Theory and Practice", 2014, section 9.6): who asks for votes has heard of a
+/// quorum that would give them.
+fn unfounded(node: NodeId, view: &View) -> Option<Failure> {
+    if !view.done().unfounded {
+        return None;
+    }
+    let text =
+        format!("node {} asks for votes in term {} without a quorum of pre-votes", node + 1, view.term());
+    Some(Failure::new("invariant", "pre-vote-quorum", text))
 }
 
 /// What never goes backwards: term, vote and commit index, also over a restart as far as they were durable.

@@ -2,6 +2,7 @@
 
 use crate::bugs::Bug;
 use crate::client::Asked;
+use crate::compat;
 use crate::conf::{Conf, joint_below};
 use crate::image::SharedImage;
 use crate::machine::Machine;
@@ -14,7 +15,7 @@ use misrule_world::{
     Argument, BootError, Context, DrawName, Input, KeyedValues, Operation, Settings, Setup, SetupError,
     System, Vocabulary,
 };
-use raft::{Config, RawNode, ReadOnlyOption};
+use raft::{Config, ReadOnlyOption};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -38,7 +39,7 @@ pub struct Raft {
     /// For each operation of the vocabulary what it is.
     asked: Vec<Asked>,
     options: Options,
-    config: Config,
+    configured: Configured,
     /// For each node the memory that its image uses, whatever the execution; emptied at every start.
     images: Vec<SharedImage>,
     packing: RefCell<Packing>,
@@ -61,8 +62,11 @@ impl Raft {
         if nodes.is_multiple_of(2) || nodes > NODES_MAX {
             return Err(SetupError("raft runs with nodes=3, 5 or 7".to_owned()));
         }
-        let config = config(settings);
-        config.validate().map_err(|error| SetupError(format!("raft refuses this: {error}")))?;
+        let configured = Configured::new(settings);
+        configured
+            .config(0, 0)
+            .validate()
+            .map_err(|error| SetupError(format!("raft refuses this: {error}")))?;
         let (asked, operations) = workload(settings).into_iter().unzip();
         Ok(Self {
             vocabulary: Vocabulary {
@@ -72,22 +76,23 @@ impl Raft {
                 timer_ticks: vec![TICK_TICKS],
                 locals: vec!["report-snapshot", "apply", "flush"],
                 operations,
-                draws: vec![DrawName { name: "timeout", below: config.election_tick as u32 }],
+                draws: vec![DrawName { name: "timeout", below: configured.election_ticks as u32 }],
                 sessions: settings.integer("sessions") as u8,
             },
             asked,
             options: Options {
-                election_ticks: config.election_tick,
+                election_ticks: configured.election_ticks,
                 applies_later: settings.word("apply") == "later",
                 flush: match settings.word("flush") {
                     "later" => Flush::Later,
                     "always-later" => Flush::AlwaysLater,
                     _ => Flush::AtOnce,
                 },
+                syncs_all: settings.word("sync") == "always",
                 leaver_steps_down: settings.is_on("leaver-steps-down"),
                 bug: Bug::named(settings.word("bug")),
             },
-            config,
+            configured,
             images: (0..nodes).map(|_| SharedImage::default()).collect(),
             packing: RefCell::default(),
         })
@@ -116,31 +121,52 @@ impl Raft {
         };
         drop(image);
         let store = Store::new(Rc::clone(shared), cx.disk());
-        let config = Config { id: number(cx.me()), applied, ..self.config.clone() };
-        let raft = RawNode::new(&config, store, &crate::logger::shared())
-            .map_err(|error| BootError(error.to_string()))?;
+        let config = self.configured.config(cx.me(), applied);
+        let raft = compat::open(&config, store, u64::from(self.vocabulary.nodes)).map_err(BootError)?;
         Ok(Node::new(raft, Rc::clone(shared), machine, self.options))
     }
 }
 
-/// What all nodes are configured with, but for their number.
-fn config(settings: &Settings) -> Config {
-    let election_ticks = settings.integer("election-ticks") as usize;
-    Config {
-        id: 1,
-        election_tick: election_ticks,
-        heartbeat_tick: HEARTBEAT_TICKS,
-        min_election_tick: election_ticks,
-        max_election_tick: LONGEST_TIMEOUT,
-        max_size_per_msg: MESSAGE_BYTES,
-        max_inflight_msgs: settings.integer("in-flight") as usize,
-        pre_vote: settings.is_on("pre-vote"),
-        check_quorum: settings.is_on("check-quorum"),
-        read_only_option: match settings.word("reads") {
-            "lease" => ReadOnlyOption::LeaseBased,
-            _ => ReadOnlyOption::Safe,
-        },
-        ..Config::default()
+/// What all nodes are configured with.
+#[derive(Clone, Copy, Debug)]
+struct Configured {
+    election_ticks: usize,
+    in_flight: usize,
+    pre_vote: bool,
+    check_quorum: bool,
+    read_only_option: ReadOnlyOption,
+}
+
+impl Configured {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            election_ticks: settings.integer("election-ticks") as usize,
+            in_flight: settings.integer("in-flight") as usize,
+            pre_vote: settings.is_on("pre-vote"),
+            check_quorum: settings.is_on("check-quorum"),
+            read_only_option: match settings.word("reads") {
+                "lease" => ReadOnlyOption::LeaseBased,
+                _ => ReadOnlyOption::Safe,
+            },
+        }
+    }
+
+    /// The configuration of a node that has applied the first so many entries.
+    fn config(&self, node: NodeId, applied: u64) -> Config {
+        Config {
+            id: number(node),
+            election_tick: self.election_ticks,
+            heartbeat_tick: HEARTBEAT_TICKS,
+            applied,
+            max_size_per_msg: MESSAGE_BYTES,
+            max_inflight_msgs: self.in_flight,
+            check_quorum: self.check_quorum,
+            pre_vote: self.pre_vote,
+            min_election_tick: self.election_ticks,
+            max_election_tick: LONGEST_TIMEOUT,
+            read_only_option: self.read_only_option,
+            ..Config::default()
+        }
     }
 }
 
@@ -205,7 +231,7 @@ impl System for Raft {
             }
             Input::Timer(_) => {
                 node.sync_late();
-                node.raft.tick();
+                node.tick();
                 cx.set_timer(TICK);
             }
             Input::Request { operation, argument, call } => {

@@ -1,5 +1,6 @@
 //! What is seen of a node.
 
+use crate::compat;
 use crate::conf::Conf;
 use crate::image::{Image, SharedImage};
 use crate::message::Shown;
@@ -89,8 +90,8 @@ impl View {
         (self.called, self.done) = (node.machine.called, node.done);
         self.is_transferred = node.transfer_term == raft.term;
         self.conf = node.image.borrow().conf().0;
-        self.elapsed = (raft.election_elapsed, raft.heartbeat_elapsed());
-        self.timeout = raft.randomized_election_timeout();
+        self.elapsed = (raft.election_elapsed, compat::heartbeat_elapsed(&node.raft));
+        self.timeout = compat::timeout(&node.raft);
         self.halted = node.halted;
     }
 
