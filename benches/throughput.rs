@@ -61,10 +61,8 @@ fn main() -> ExitCode {
     let needs_model = |arm: &Arm| arm.conformance != Conformance::Off || arm.lenses.contains(&"pairs@model");
     // Cargo adds `--bench`; what else is given selects.
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
-    let arms: Vec<&Arm> = ARMS
-        .iter()
-        .filter(|arm| arm.name.contains(&wanted) && (has_model || !needs_model(arm)))
-        .collect();
+    let arms: Vec<&Arm> =
+        ARMS.iter().filter(|arm| arm.name.contains(&wanted) && (has_model || !needs_model(arm))).collect();
     println!("{}", place("cargo bench --bench throughput"));
     println!(
         "omnipaxos {}, fifo,explicit-sync, trim=off; {} steps a measurement, {ROUNDS} rounds; thousand steps a \

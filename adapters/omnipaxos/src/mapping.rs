@@ -12,11 +12,11 @@
 
 use crate::compat;
 use crate::convert::{Spare, ballot, to_model};
+use crate::message::Wire;
 use crate::system::{APPEND, FLUSH_TICKS, Omnipaxos, RECONNECTED, Role, View};
 use misrule_models::sequence_paxos::{self as model, Action, Ballot, Phase, Rules, SequencePaxos, State};
 use misrule_models::{Event, NodeId};
 use misrule_world::{Choice, Input, LinkOrder, Mapping, Seen, Setup};
-use crate::message::Wire;
 use omnipaxos::messages::sequence_paxos::PaxosMsg;
 use std::cell::RefCell;
 use std::fmt::Debug;

@@ -1,5 +1,6 @@
 //! The judge: oracles and lenses over the projection.
 
+use crate::compat;
 use crate::mapping::{self, Steps};
 use crate::oracles::{Oracles, SOMETIMES};
 use crate::projection::{Parts, Projection};
@@ -14,18 +15,22 @@ use misrule_world::{
 use std::fmt::Display;
 
 /// The lenses that the judge can compute.
-pub(crate) const LENSES: &[&str] = &[
-    "pairs@impl",
-    "waiting@impl",
-    "delivery@impl",
-    "message@impl",
-    "detailed@impl",
-    "pairs@model",
-    "delivery@model",
-    "message@model",
-    "persistence@model",
-    "detailed@model",
-];
+pub(crate) const LENSES: &[&str] = if compat::MODELLED {
+    &[
+        "pairs@impl",
+        "waiting@impl",
+        "delivery@impl",
+        "message@impl",
+        "detailed@impl",
+        "pairs@model",
+        "delivery@model",
+        "message@model",
+        "persistence@model",
+        "detailed@model",
+    ]
+} else {
+    &["pairs@impl", "waiting@impl", "delivery@impl", "message@impl", "detailed@impl"]
+};
 
 /// Judges the steps of raft.
 #[derive(Default)]
@@ -104,7 +109,7 @@ impl RaftJudge {
         let model = mapping::model(setup);
         if model.is_none() && !at_model.is_empty() {
             return Err(SetupError(
-                "the model of raft has no membership changes and no late flushes: use lenses at the implementation, \
+                "the model of raft has no membership changes, late flushes or old releases: use lenses at the implementation, \
                  such as --lens pairs@impl,waiting@impl"
                     .to_owned(),
             ));

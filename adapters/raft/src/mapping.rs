@@ -25,11 +25,12 @@
 //! leader takes them. Compaction is not seen either: the model keeps whole logs, and where an image has none any more, what is
 //! committed stands for it. Of a change of leaders that is passed on, and of the answer to a read, the model has the term.
 //!
-//! Settings that the model does not have (`membership`, `flush`) are not followed.
+//! Settings that the model does not have (`membership`, `flush`) are not followed, nor are releases before 0.6.
 
 mod messages;
 mod shadow;
 
+use crate::compat;
 use crate::message::{Kind, Wire};
 use crate::system::Raft;
 use crate::view::{Role, View};
@@ -50,7 +51,8 @@ const DISK_REFUSED: &str = "a node starts after its disk has refused an operatio
 /// The model of the cluster that the setup describes; `None` where there are settings that the model does not have.
 pub(crate) fn model(setup: &Setup) -> Option<model::Raft> {
     let settings = &setup.settings;
-    let is_modelled = settings.word("membership") == "off" && settings.word("flush") == "at-once";
+    let is_modelled =
+        compat::MODELLED && settings.word("membership") == "off" && settings.word("flush") == "at-once";
     let (pre_vote, check_quorum) = (settings.is_on("pre-vote"), settings.is_on("check-quorum"));
     let rules = Rules { pre_vote, check_quorum, ..Rules::crate_0_7() };
     is_modelled.then(|| model::Raft::open(settings.integer("nodes") as NodeId, rules)).flatten()

@@ -154,10 +154,14 @@ fn a_disk_that_lies_is_noticed() {
 
 /// What says first that a planted bug is there: the model, or an oracle that looks at the same step.
 const FOUND: [(&str, &str, &str); 5] = [
-    ("vote-not-durable", "model", "the-term-is-not-on-the-disk"),
+    ("vote-not-synced", "model", "the-term-is-not-on-the-disk"),
     ("vote-forgotten", "durability", "one-vote-per-term"),
     ("commit-forgotten", "durability", "commit-monotone"),
-    ("ack-before-sync", "model", "what-is-acknowledged-is-not-known-to-be-the-leader-s-or-not-on-the-disk"),
+    (
+        "entries-not-synced",
+        "model",
+        "what-is-acknowledged-is-not-known-to-be-the-leader-s-or-not-on-the-disk",
+    ),
     ("reject-lost", "invariant", "leader-completeness"),
 ];
 
