@@ -66,8 +66,10 @@ mod fixtures;
 mod graph;
 mod key;
 mod lens;
+mod log;
 mod model;
 pub mod presets;
+pub mod raft;
 pub mod registry;
 pub mod sequence_paxos;
 pub mod two_phase_commit;
@@ -79,6 +81,7 @@ pub use graph::{
 };
 pub use key::{Key, KeyWriter, StableHasher, relation, stable_hash};
 pub use lens::{Lens, LensSet};
+pub use log::Log;
 pub use model::{Fields, Kind, Model, NodeId, Property, Refusal, Step};
 pub use presets::{LogRelation, Replica, Replicas};
 pub use walk::{Event, Outcome, Outcomes, Walk, Walked};

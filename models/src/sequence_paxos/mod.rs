@@ -57,14 +57,12 @@
 mod follower;
 mod leader;
 mod lenses;
-mod log;
 mod message;
 mod properties;
 mod state;
 mod step;
 mod traffic;
 
-pub use log::Log;
 pub use message::{Ballot, Envelope, LogSync, Message, Sequence};
 pub use state::{Leading, NodeState, Phase, Projection, PromiseMeta, Promised, Role, State, role_code};
 
