@@ -8,6 +8,7 @@ mod audit;
 mod campaign;
 mod check;
 mod classify;
+mod coverage;
 mod crash_states;
 mod draw;
 mod draw_clients;
@@ -33,6 +34,7 @@ pub use audit::{Audit, AuditOptions, AuditRow, audit};
 pub use campaign::{Campaign, Conformance, Entry, Observer, Options, Outcome, Progress, Summary, campaign};
 pub use check::{Difference, check};
 pub use classify::Class;
+pub use coverage::{FacetKeys, Sample};
 pub use crash_states::{BrokenStates, CrashCounts, CrashOptions, CrashReport, crash_states};
 pub use draw::Drawer;
 pub use execute::{
