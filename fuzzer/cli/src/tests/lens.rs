@@ -62,3 +62,60 @@ fn what_is_no_run_is_one_clear_error() {
     assert!(ran.err.contains("r/lenses.jsonl:1:"), "{}", ran.err);
     assert_eq!(sandbox.run("lens report").code, 64);
 }
+
+#[test]
+fn diagnosing_compares_executions_of_a_bug_with_others_at_the_same_step() {
+    let sandbox = Sandbox::new();
+    let line = "lens diagnose toy --until count-bounded --learn 20000 --steps 20000 --bugs 8 --before 2 --steps-max 30";
+    let ran = sandbox.run(&format!("{line} --lens pairs,trace --json"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let object = ran.json();
+    let bugs = object["bugs"].as_array().unwrap();
+    assert_eq!(bugs.len(), 8);
+    assert!(bugs.iter().all(|bug| bug["property"] == "count-bounded"), "{object}");
+    let others = bugs.iter().map(|bug| bug["others"].as_u64().unwrap());
+    assert!(others.clone().filter(|others| *others >= 20).count() >= 5, "{object}");
+    assert!(others.clone().all(|others| others <= 300), "{object}");
+    for lens in object["lenses"].as_array().unwrap() {
+        let percentiles = lens["percentiles"].as_array().unwrap();
+        assert!(percentiles.iter().all(|p| (0.0..=1.0).contains(&p.as_f64().unwrap())), "{lens}");
+        assert_eq!(percentiles.len(), 8);
+        assert!(lens["keys"].as_u64() > Some(3), "{lens}");
+    }
+    assert_eq!(
+        sandbox.run(&format!("{line} --lens pairs,trace --json")).out,
+        ran.out,
+        "same seed, same words"
+    );
+    let told = sandbox.run(line);
+    assert_eq!((told.last("bugs"), told.last("lenses"), told.last("unknown")), ("8", "1", "0"), "{told:?}");
+    assert!(told.out.contains("How far to trust it"), "{}", told.out);
+}
+
+#[test]
+fn diagnosing_takes_schedules_and_says_when_there_are_too_few() {
+    let sandbox = Sandbox::new();
+    let minimised = sandbox.found();
+    let ran = sandbox.run(&format!("lens diagnose toy --schedule {minimised} --learn 5000 --others 30"));
+    assert_eq!((ran.code, ran.last("bugs"), ran.last("unknown")), (2, "1", "1"), "{ran:?}");
+    let none =
+        sandbox.run("lens diagnose toy --set safe=on --until nothing --learn 500 --steps 500 --others 5");
+    assert_eq!((none.code, none.last("bugs")), (2, "0"), "{none:?}");
+}
+
+#[test]
+fn diagnosing_what_does_not_exist_is_an_error() {
+    let sandbox = Sandbox::new();
+    for (line, code, text) in [
+        ("toy", 64, "which bug? Name it with --bug, --until or --schedule"),
+        ("toy --bug panic", 64, "unknown bug `panic` (did you mean `panics`?)"),
+        ("toy --bug panics --set bug=loops", 64, "the bug is named twice"),
+        ("toy --bug panics --lens piars", 64, "unknown lens `piars`"),
+        ("toy --schedule nowhere", 65, "nowhere: "),
+        ("toy --schedule nowhere --bug panics", 64, "cannot be used with"),
+    ] {
+        let ran = sandbox.run(&format!("lens diagnose {line}"));
+        assert_eq!(ran.code, code, "{ran:?}");
+        assert!(ran.err.contains(text), "{}", ran.err);
+    }
+}
