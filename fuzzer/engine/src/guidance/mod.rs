@@ -12,6 +12,8 @@ mod pos;
 mod priority;
 mod random;
 
+pub(crate) use ladder::Ladder;
+
 use crate::archive::Archive;
 use crate::execute::Execution;
 use crate::way::Way;
