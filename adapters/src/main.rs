@@ -6,6 +6,8 @@ fn main() -> ExitCode {
     let mut targets = misrule_canary::targets();
     targets.push(misrule_kv::kv());
     targets.push(misrule_omnipaxos::omnipaxos());
+    #[cfg(feature = "openraft")]
+    targets.push(misrule_openraft::openraft());
     targets.push(misrule_redb::redb());
     targets.push(misrule_two_phase_commit::two_phase_commit());
     misrule::main(targets)
