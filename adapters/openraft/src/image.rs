@@ -95,9 +95,7 @@ impl Brief {
     fn of(change: &Change) -> Option<Self> {
         match change {
             Change::Vote(vote) => Some(Self::Vote(*vote)),
-            Change::Append(entries) => {
-                Some(Self::Append(entries.iter().map(|entry| entry.log_id).collect()))
-            }
+            Change::Append(entries) => Some(Self::Append(entries.iter().map(|entry| entry.log_id).collect())),
             Change::Truncate(from) => Some(Self::Truncate(*from)),
             Change::Purge(upto) => Some(Self::Purge(*upto)),
             Change::Committed(_) | Change::Snapshot(..) => None,
@@ -275,9 +273,11 @@ impl Image {
 
     /// The library promises that votes grow.
     fn check_vote(&mut self, vote: &Vote) {
-        if let Some(before) = self.now.vote.filter(|before| {
-            (vote.leader_id, vote.committed) < (before.leader_id, before.committed)
-        }) {
+        if let Some(before) = self
+            .now
+            .vote
+            .filter(|before| (vote.leader_id, vote.committed) < (before.leader_id, before.committed))
+        {
             self.contradict(format!("vote {vote} is saved after {before}"));
         }
     }

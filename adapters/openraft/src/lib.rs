@@ -6,7 +6,7 @@
 //! step (`tasks=step`). Writes of log and vote wait for a local step that syncs the disk (`flush=late`), during which the
 //! library answers nobody. A crash drops everything that a node has; it starts again from its disk.
 //!
-//! Elections begin when the operator asks for one (`elections=trigger`), or by openraft's own clock (`elections=ticks`).
+//! Elections begin by openraft's own clock (`elections=ticks`), or when the operator asks for one (`elections=trigger`).
 //! The cluster starts with its membership in each log, as `Raft::initialize` writes it on every node.
 //!
 //! # What is left out
@@ -18,7 +18,8 @@
 //! use misrule_world::{Choice, Report, Settings, Setup, Watch};
 //!
 //! let target = misrule_openraft::openraft();
-//! let settings = Settings::resolve(&target.settings, &[]).unwrap();
+//! let given = [("elections".to_owned(), "trigger".to_owned())];
+//! let settings = Settings::resolve(&target.settings, &given).unwrap();
 //! let setup = Setup { settings, contract: target.contract, lenses: vec!["pairs@impl".to_owned()] };
 //! let mut run = target.open(&setup).unwrap();
 //! let mut report = Report::default();
@@ -62,9 +63,9 @@ pub fn openraft() -> Target {
         .setting(Setting::integer("nodes", 3, 7, 3, "voters in the cluster"))
         .setting(Setting::words(
             "elections",
-            vec!["trigger", "ticks"],
-            "trigger",
-            "who asks for elections: the operator, or openraft's clock",
+            vec!["ticks", "trigger"],
+            "ticks",
+            "who asks for elections: openraft's clock, or the operator",
         ))
         .setting(Setting::words(
             "flush",

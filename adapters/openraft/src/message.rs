@@ -1,6 +1,7 @@
 //! Messages: a request of openraft, and its answer. Each is on its way by itself.
 
 use crate::types::{LogId, Types, Vote};
+use openraft::error::InstallSnapshotError;
 use openraft::raft::{
     AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse,
     VoteRequest, VoteResponse,
@@ -23,7 +24,7 @@ pub(crate) enum Body {
     Vote(VoteRequest<u64>),
     Voted(VoteResponse<u64>),
     Install(InstallSnapshotRequest<Types>),
-    Installed(InstallSnapshotResponse<u64>),
+    Installed(Result<InstallSnapshotResponse<u64>, InstallSnapshotError>),
 }
 
 /// The start of a node that a request comes from: a node that has started again does not know the requests that it had
@@ -80,19 +81,20 @@ impl Body {
                 let last = request.entries.last().map(|entry| &entry.log_id);
                 Facts { vote: of(&request.vote), index: at(last.or(request.prev_log_id.as_ref())) }
             }
-            Self::Appended(AppendEntriesResponse::HigherVote(vote)) => {
-                Facts { vote: of(vote), index: None }
-            }
+            Self::Appended(AppendEntriesResponse::HigherVote(vote)) => Facts { vote: of(vote), index: None },
             Self::Appended(AppendEntriesResponse::PartialSuccess(last)) => {
                 Facts { vote: None, index: at(last.as_ref()) }
             }
             Self::Appended(_) => Facts::default(),
             Self::Vote(request) => Facts { vote: of(&request.vote), index: at(request.last_log_id.as_ref()) },
-            Self::Voted(response) => Facts { vote: of(&response.vote), index: at(response.last_log_id.as_ref()) },
+            Self::Voted(response) => {
+                Facts { vote: of(&response.vote), index: at(response.last_log_id.as_ref()) }
+            }
             Self::Install(request) => {
                 Facts { vote: of(&request.vote), index: at(request.meta.last_log_id.as_ref()) }
             }
-            Self::Installed(response) => Facts { vote: of(&response.vote), index: None },
+            Self::Installed(Ok(response)) => Facts { vote: of(&response.vote), index: None },
+            Self::Installed(Err(_)) => Facts::default(),
         }
     }
 }
@@ -110,9 +112,10 @@ impl Clone for Body {
             Self::Vote(request) => Self::Vote(request.clone()),
             Self::Voted(response) => Self::Voted(response.clone()),
             Self::Install(request) => Self::Install(request.clone()),
-            Self::Installed(response) => {
-                Self::Installed(InstallSnapshotResponse { vote: response.vote })
-            }
+            Self::Installed(response) => Self::Installed(match response {
+                Ok(response) => Ok(InstallSnapshotResponse { vote: response.vote }),
+                Err(refusal) => Err(refusal.clone()),
+            }),
         }
     }
 }
@@ -129,7 +132,13 @@ impl fmt::Debug for Wire {
         match &self.body {
             Body::Append(request) => {
                 let last = |id: &Option<LogId>| id.summary();
-                write!(f, "vote {} after {} commit {}", request.vote, last(&request.prev_log_id), last(&request.leader_commit))?;
+                write!(
+                    f,
+                    "vote {} after {} commit {}",
+                    request.vote,
+                    last(&request.prev_log_id),
+                    last(&request.leader_commit)
+                )?;
                 for entry in &request.entries {
                     let id = entry.log_id;
                     match &entry.payload {
@@ -146,7 +155,8 @@ impl fmt::Debug for Wire {
             Body::Vote(request) => write!(f, "{request}"),
             Body::Voted(response) => write!(f, "{response} granted {}", response.vote_granted),
             Body::Install(request) => write!(f, "{request}"),
-            Body::Installed(response) => write!(f, "vote {}", response.vote),
+            Body::Installed(Ok(response)) => write!(f, "vote {}", response.vote),
+            Body::Installed(Err(refusal)) => write!(f, "{refusal}"),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::message::{Body, Origin, Wire};
 use crate::types::{Types, node};
 use misrule_executor::{OneshotReceiver, OneshotSender, oneshot};
 use misrule_models::NodeId;
-use openraft::error::{InstallSnapshotError, NetworkError, RPCError, RaftError};
+use openraft::error::{InstallSnapshotError, NetworkError, RPCError, RaftError, RemoteError};
 use openraft::network::RPCOption;
 use openraft::raft::{
     AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse,
@@ -109,7 +109,9 @@ impl RaftNetwork<Types> for Client {
         _: RPCOption,
     ) -> Result<InstallSnapshotResponse<u64>, Failed<InstallSnapshotError>> {
         match self.post.ask(self.to, Body::Install(request)).await {
-            Ok(Body::Installed(response)) => Ok(response),
+            Ok(Body::Installed(response)) => {
+                response.map_err(|refusal| RemoteError::new(self.to, RaftError::APIError(refusal)).into())
+            }
             _ => Err(no_answer()),
         }
     }

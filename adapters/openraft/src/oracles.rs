@@ -119,8 +119,7 @@ impl Oracles {
                     self.first.push(First { node, id, under: view.vote() });
                     let has = |image: &Image| image.durable.has(&id);
                     if let Some(lacking) = quorum_lacks(&view.image(), index, node, views, has) {
-                        let text =
-                            format!("node {} has committed entry {id}, which {lacking}", number(node));
+                        let text = format!("node {} has committed entry {id}, which {lacking}", number(node));
                         return Some(failure("commit-has-quorum", text));
                     }
                 }
@@ -141,8 +140,7 @@ impl Oracles {
 
     fn check_leader(&self, node: NodeId, vote: (u64, u64), views: &[View]) -> Option<Failure> {
         let image = views[usize::from(node)].image();
-        let lacks =
-            self.first.iter().find(|first| first.under < vote && !image.now.has(&first.id));
+        let lacks = self.first.iter().find(|first| first.under < vote && !image.now.has(&first.id));
         if let Some(first) = lacks {
             let text = format!(
                 "node {} leads with vote {}.{}, and lacks entry {}, which node {} has committed",
@@ -156,8 +154,7 @@ impl Oracles {
         }
         let granted = |image: &Image| image.durable.vote() >= Some(vote);
         let lacking = quorum_lacks(&image, u64::MAX, node, views, granted)?;
-        let text =
-            format!("node {} leads with vote {}.{}, which {lacking}", number(node), vote.0, vote.1);
+        let text = format!("node {} leads with vote {}.{}, which {lacking}", number(node), vote.0, vote.1);
         Some(failure("leader-has-quorum", text))
     }
 }
@@ -176,8 +173,7 @@ fn quorum_lacks(
         None => false,
     };
     image.voters(index).iter().find_map(|voters| {
-        let holders: Vec<String> =
-            voters.iter().filter(|id| holds(**id)).map(ToString::to_string).collect();
+        let holders: Vec<String> = voters.iter().filter(|id| holds(**id)).map(ToString::to_string).collect();
         (holders.len() * 2 <= voters.len()).then(|| {
             let holders = if holders.is_empty() { "none".to_owned() } else { holders.join(",") };
             format!("is on the disks of {holders} of {} voters only", voters.len())

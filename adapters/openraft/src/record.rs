@@ -195,11 +195,8 @@ mod tests {
 
     #[test]
     fn records_are_read_as_they_were_written_and_never_cut_short() {
-        let payloads = [
-            EntryPayload::Blank,
-            EntryPayload::Normal(Value(7)),
-            EntryPayload::Membership(membership()),
-        ];
+        let payloads =
+            [EntryPayload::Blank, EntryPayload::Normal(Value(7)), EntryPayload::Membership(membership())];
         let entries =
             payloads.into_iter().zip(1..).map(|(payload, index)| Entry { log_id: id(index), payload });
         let meta = SnapshotMeta {

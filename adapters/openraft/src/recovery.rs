@@ -30,13 +30,14 @@ impl Recovers<Openraft> for OpenraftJudge {
 
     /// A value that was asked for since is committed at a majority.
     fn progressed(&self, now: &Recovering<'_, Openraft>) -> bool {
-        let has_committed = |view: &&View| {
-            let image = view.image();
-            let committed = image.committed.max(image.applied).next_index();
-            image.entries(0, committed).iter().rev().any(
-                |entry| matches!(&entry.payload, EntryPayload::Normal(value) if value.0 >= now.fresh),
-            )
-        };
+        let has_committed =
+            |view: &&View| {
+                let image = view.image();
+                let committed = image.committed.max(image.applied).next_index();
+                image.entries(0, committed).iter().rev().any(
+                    |entry| matches!(&entry.payload, EntryPayload::Normal(value) if value.0 >= now.fresh),
+                )
+            };
         now.core_views().filter(has_committed).count() > usize::from(self.nodes) / 2
     }
 

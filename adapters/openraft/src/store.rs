@@ -36,7 +36,9 @@ impl Store {
         for waiter in waiters {
             match waiter {
                 Waiter::Log(callback) => {
-                    callback.log_io_completed(result.clone().map_err(|error| std::io::Error::other(error.to_string())));
+                    callback.log_io_completed(
+                        result.clone().map_err(|error| std::io::Error::other(error.to_string())),
+                    );
                 }
                 // A node that has stopped waits for nothing.
                 Waiter::Vote(sender) => drop(sender.send(result.clone())),

@@ -5,13 +5,14 @@ use crate::machine::Machine;
 use crate::message::{Body, KINDS, Wire};
 use crate::network::{Network, SharedPost};
 use crate::store::Store;
-use crate::types::{Types, Value, number};
+use crate::types::{Types, Value, Vote, number};
 use crate::view::View;
 use misrule_executor::{EventId, EventKind, Executor, spawn_named};
 use misrule_models::NodeId;
 use misrule_world::{
     Argument, BootError, Context, DrawName, Input, Operation, Setup, SetupError, System, Vocabulary,
 };
+use openraft::error::RaftError;
 use openraft::{Config, Raft, SnapshotPolicy};
 use std::sync::{Arc, Mutex};
 
@@ -128,6 +129,12 @@ impl Openraft {
             lock(&node.store.image).contradict(endless.to_string());
         }
         node.post.send_all(|to, wire| cx.send(to, wire));
+        // A node that votes for another one gives it time.
+        let vote = lock(&node.store.image).vote();
+        if vote != node.vote && vote.is_some_and(|vote| vote.leader_id.node_id != number(cx.me())) {
+            self.expect_leader(cx);
+        }
+        node.vote = vote;
         self.offer(node, cx);
     }
 
@@ -205,7 +212,12 @@ pub struct Node {
     raft: Raft<Types>,
     store: Store,
     post: SharedPost,
+    /// Its vote after the last step.
+    vote: Option<Vote>,
 }
+
+/// The task whose timers are the ticks of openraft's clock.
+const TICK_LOOP: &str = "::tick_loop";
 
 /// The names of tasks that answer requests: what they wait for is the node itself.
 const ANSWERS: &str = "answer";
@@ -223,16 +235,14 @@ impl Node {
     /// The earliest tick, or the earliest of the other timers.
     fn find_timer(&self, is_tick: bool) -> Option<EventId> {
         self.executor.find_event(|kind, task| {
-            matches!(kind, EventKind::Timer(_)) && task.ends_with("::tick_loop") == is_tick
+            matches!(kind, EventKind::Timer(_)) && task.ends_with(TICK_LOOP) == is_tick
         })
     }
 
     /// Fires one of the timers that are no tick.
     fn fire_timeout(&mut self, cx: &mut Context<Wire>) {
         let mut events = self.executor.events();
-        events.retain(|event| {
-            matches!(event.kind, EventKind::Timer(_)) && !event.task.ends_with("::tick_loop")
-        });
+        events.retain(|event| matches!(event.kind, EventKind::Timer(_)) && !event.task.ends_with(TICK_LOOP));
         let position = match events.len() {
             0 => return,
             1 => 0,
@@ -255,7 +265,11 @@ impl Node {
             let answer = match body {
                 Body::Append(append) => raft.append_entries(append).await.ok().map(Body::Appended),
                 Body::Vote(vote) => raft.vote(vote).await.ok().map(Body::Voted),
-                Body::Install(install) => raft.install_snapshot(install).await.ok().map(Body::Installed),
+                Body::Install(install) => match raft.install_snapshot(install).await {
+                    Ok(response) => Some(Body::Installed(Ok(response))),
+                    Err(RaftError::APIError(refusal)) => Some(Body::Installed(Err(refusal))),
+                    Err(RaftError::Fatal(_)) => None,
+                },
                 Body::Appended(_) | Body::Voted(_) | Body::Installed(_) => None,
             };
             if let Some(body) = answer {
@@ -268,6 +282,10 @@ impl Node {
     /// tasks then, and what they wait for.
     fn deadlock(&self) -> Option<String> {
         if lock(&self.store.image).has_waiters() {
+            return None;
+        }
+        let is_timer = |kind, task: &str| matches!(kind, EventKind::Timer(_)) && !task.ends_with(TICK_LOOP);
+        if self.executor.find_event(is_timer).is_some() {
             return None;
         }
         self.executor.deadlock(|task| task != ANSWERS)?;
@@ -294,8 +312,7 @@ impl System for Openraft {
         let mut executor = Executor::new(u64::from(cx.draw(SEED)));
         let (id, config) = (number(cx.me()), self.config.clone());
         let (network, log) = (Network(post.clone()), store.clone());
-        let starting =
-            executor.enter(|| spawn_named("start", Raft::new(id, config, network, log, machine)));
+        let starting = executor.enter(|| spawn_named("start", Raft::new(id, config, network, log, machine)));
         executor.settle(|_| 0).map_err(|endless| BootError(endless.to_string()))?;
         let raft = match starting.take() {
             Some(Ok(raft)) => raft,
@@ -305,7 +322,7 @@ impl System for Openraft {
                 return Err(BootError(format!("the start waits: {}", tasks.join("; "))));
             }
         };
-        let mut node = Node { executor, raft, store, post };
+        let mut node = Node { executor, raft, store, post, vote: None };
         self.expect_leader(cx);
         self.settle(&mut node, cx);
         Ok(node)

@@ -41,6 +41,8 @@ pub(crate) struct Current {
     pub(crate) task: Option<TaskId>,
     /// What the polled task waits for, as far as futures of ours say.
     pub(crate) waits: Vec<Wait>,
+    /// The number of the poll, so that a future knows whether what it noted was in this one.
+    pub(crate) poll: u64,
     /// The tasks are being dropped: nothing is spawned any more.
     pub(crate) closing: bool,
     /// State of the numbers of [`random`].
@@ -94,11 +96,31 @@ pub(crate) fn with<R>(what: &str, call: impl FnOnce(&mut Current) -> R) -> R {
     })
 }
 
+/// A poll in which something was noted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Noted(Option<u64>);
+
 /// Notes what the polled task waits for.
-pub(crate) fn note(wait: Wait) {
-    try_with(|current| {
-        if current.task.is_some() {
+pub(crate) fn note(wait: Wait) -> Noted {
+    let noted = try_with(|current| {
+        current.task.map(|_| {
             current.waits.push(wait);
+            current.poll
+        })
+    });
+    Noted(noted.flatten())
+}
+
+/// Takes back what was noted in this poll: the future is dropped before the poll has ended, and nobody waits for it.
+pub(crate) fn forget(noted: Noted, is_it: impl Fn(&Wait) -> bool) {
+    if noted.0.is_none() {
+        return;
+    }
+    try_with(|current| {
+        if noted.0 == Some(current.poll)
+            && let Some(at) = current.waits.iter().rposition(is_it)
+        {
+            current.waits.remove(at);
         }
     });
 }

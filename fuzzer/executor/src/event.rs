@@ -1,7 +1,7 @@
 //! What happens only when the caller says so: timers fire, operations complete.
 
 use crate::blocked::Wait;
-use crate::current::{self, Shared, note};
+use crate::current::{self, Noted, Shared, forget, note};
 use crate::instant::Instant;
 use crate::task::TaskId;
 use std::fmt;
@@ -70,9 +70,14 @@ struct Awaited {
     kind: EventKind,
     /// Where it is pending, once it was polled.
     registered: Option<(Arc<Shared>, EventId)>,
+    noted: Noted,
 }
 
 impl Awaited {
+    fn new(kind: EventKind) -> Self {
+        Self { kind, registered: None, noted: Noted::default() }
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some((shared, id)) = &self.registered {
             let mut events = shared.events();
@@ -95,16 +100,22 @@ impl Awaited {
                 (current.shared.clone(), id)
             }));
         }
-        note(match self.kind {
+        self.noted = note(self.wait());
+        Poll::Pending
+    }
+
+    fn wait(&self) -> Wait {
+        match self.kind {
             EventKind::Timer(deadline) => Wait::Timer(deadline),
             EventKind::Completion(name) => Wait::Completion(name),
-        });
-        Poll::Pending
+        }
     }
 }
 
 impl Drop for Awaited {
     fn drop(&mut self) {
+        let wait = self.wait();
+        forget(self.noted, |noted| *noted == wait);
         if let Some((shared, id)) = self.registered.take() {
             let mut events = shared.events();
             let at = events.pending.iter().position(|pending| pending.id == id);
@@ -135,7 +146,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 
 /// Waits until a moment. One that has passed waits too, until its timer is fired.
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep(Awaited { kind: EventKind::Timer(deadline), registered: None })
+    Sleep(Awaited::new(EventKind::Timer(deadline)))
 }
 
 impl Future for Sleep {
@@ -152,7 +163,7 @@ pub struct Completion(Awaited);
 
 /// An operation outside the executor, such as a write: complete when the caller fires the event.
 pub fn completion(name: &'static str) -> Completion {
-    Completion(Awaited { kind: EventKind::Completion(name), registered: None })
+    Completion(Awaited::new(EventKind::Completion(name)))
 }
 
 impl Future for Completion {

@@ -101,6 +101,7 @@ impl Executor {
         task.signal.clear();
         if let Some(current) = &mut self.current {
             current.task = Some(id);
+            current.poll += 1;
             // The buffer goes round: that of the last poll is filled again.
             current.waits = std::mem::take(&mut task.waits);
             current.waits.clear();

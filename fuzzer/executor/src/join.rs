@@ -1,7 +1,7 @@
 //! Handles of tasks.
 
 use crate::blocked::Wait;
-use crate::current::{lock, note};
+use crate::current::{Noted, forget, lock, note};
 use crate::task::Body;
 use std::fmt;
 use std::pin::Pin;
@@ -13,6 +13,13 @@ use std::task::{Context, Poll, Waker};
 pub struct JoinHandle<T> {
     task: String,
     slot: Arc<Mutex<Slot<T>>>,
+    noted: Noted,
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        forget(self.noted, |wait| matches!(wait, Wait::Task(name) if *name == self.task));
+    }
 }
 
 /// Why a task has no output: it was dropped with its executor, or its output was taken before. A panic is no
@@ -68,7 +75,7 @@ where
         lock(&end.slot).output = Some(output);
         drop(end);
     };
-    (Box::pin(body), JoinHandle { task: name, slot })
+    (Box::pin(body), JoinHandle { task: name, slot, noted: Noted::default() })
 }
 
 impl<T> JoinHandle<T> {
@@ -86,7 +93,7 @@ impl<T> JoinHandle<T> {
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         {
             let mut slot = lock(&self.slot);
             if slot.ended {
@@ -94,7 +101,7 @@ impl<T> Future for JoinHandle<T> {
             }
             slot.waker = Some(cx.waker().clone());
         }
-        note(Wait::Task(self.task.clone()));
+        self.noted = note(Wait::Task(self.task.clone()));
         Poll::Pending
     }
 }

@@ -1,7 +1,7 @@
 //! A channel for one value. That of tokio would do, but says nothing of who waits.
 
 use crate::blocked::Wait;
-use crate::current::{lock, note};
+use crate::current::{Noted, forget, lock, note};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -17,6 +17,7 @@ pub struct OneshotSender<T> {
 #[derive(Debug)]
 pub struct OneshotReceiver<T> {
     channel: Arc<Mutex<Channel<T>>>,
+    noted: Noted,
 }
 
 /// The sender is gone and has sent nothing.
@@ -43,7 +44,7 @@ struct Channel<T> {
 pub fn oneshot<T>() -> (OneshotSender<T>, OneshotReceiver<T>) {
     let channel =
         Arc::new(Mutex::new(Channel { value: None, waker: None, has_sender: true, has_receiver: true }));
-    (OneshotSender { channel: channel.clone() }, OneshotReceiver { channel })
+    (OneshotSender { channel: channel.clone() }, OneshotReceiver { channel, noted: Noted::default() })
 }
 
 impl<T> OneshotSender<T> {
@@ -89,6 +90,7 @@ impl<T> OneshotReceiver<T> {
 
 impl<T> Drop for OneshotReceiver<T> {
     fn drop(&mut self) {
+        forget(self.noted, |wait| *wait == Wait::Oneshot);
         let left = {
             let mut channel = lock(&self.channel);
             channel.has_receiver = false;
@@ -101,7 +103,7 @@ impl<T> Drop for OneshotReceiver<T> {
 impl<T> Future for OneshotReceiver<T> {
     type Output = Result<T, RecvError>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         {
             let mut channel = lock(&self.channel);
             if let Some(value) = channel.value.take() {
@@ -112,7 +114,7 @@ impl<T> Future for OneshotReceiver<T> {
             }
             channel.waker = Some(cx.waker().clone());
         }
-        note(Wait::Oneshot);
+        self.noted = note(Wait::Oneshot);
         Poll::Pending
     }
 }

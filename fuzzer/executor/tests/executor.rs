@@ -207,6 +207,13 @@ fn a_deadlock_names_tasks_and_what_they_wait_for() {
             let _sender = sender;
             receiver.await.is_ok()
         });
+        spawn_named("gave-up", async {
+            let (sender, receiver) = oneshot::<u8>();
+            let first = timeout(ms(1), receiver).await;
+            assert_eq!(first, Err(Elapsed));
+            let _sender = sender;
+            pending::<()>().await;
+        });
         spawn_named("served", async {
             sleep(ms(100)).await;
         });
@@ -214,6 +221,8 @@ fn a_deadlock_names_tasks_and_what_they_wait_for() {
     executor.settle(|_| 0).unwrap();
     let may_wait = |task: &str| task == "served";
     assert_eq!(executor.deadlock(may_wait), None, "reads can still complete");
+    let gives_up = executor.find_event(|_, task| task == "gave-up").unwrap();
+    assert!(executor.fire(gives_up));
     while let Some(read) = executor.find_event(|kind, _| kind == EventKind::Completion("read")) {
         assert!(executor.fire(read));
     }
@@ -221,7 +230,8 @@ fn a_deadlock_names_tasks_and_what_they_wait_for() {
     assert_eq!(
         deadlock.to_string(),
         "left waits for a channel or a lock; right waits for a channel or a lock; \
-         never waits, and nothing can wake it; joins waits for the end of never; holder waits for a oneshot value"
+         never waits, and nothing can wake it; joins waits for the end of never; holder waits for a oneshot value; \
+         gave-up waits, and nothing can wake it"
     );
     assert_eq!(executor.deadlock(|_| true), None, "all may wait");
     assert_eq!(executor.deadlock(|task| task != "served"), None, "a timer is pending");
