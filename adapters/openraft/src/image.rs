@@ -107,6 +107,8 @@ impl Brief {
 pub(crate) enum Waiter {
     Log(LogFlushed),
     Vote(OneshotSender<Result<(), DiskError>>),
+    /// Nobody: a planted bug has told too early.
+    Nobody,
 }
 
 /// What a node keeps.
@@ -119,6 +121,8 @@ pub struct Image {
     /// What was written since the last sync.
     unsynced: Vec<Brief>,
     pub(crate) waiters: Vec<Waiter>,
+    /// Who waits for ever, with a planted bug.
+    pub(crate) forgotten: Vec<Waiter>,
     /// The entries, as `now` lists them.
     entries: Vec<Entry>,
     pub(crate) committed: Option<LogId>,
@@ -157,6 +161,7 @@ impl Image {
             durable: Outline::default(),
             unsynced: Vec::new(),
             waiters: Vec::new(),
+            forgotten: Vec::new(),
             entries: Vec::new(),
             committed: None,
             applied: None,
@@ -231,6 +236,11 @@ impl Image {
         Ok(())
     }
 
+    /// Whether entries were cut off since the last sync.
+    pub(crate) fn has_truncated(&self) -> bool {
+        self.unsynced.iter().any(|change| matches!(change, Brief::Truncate(_)))
+    }
+
     /// What is still to be synced for somebody who waits.
     pub(crate) fn has_waiters(&self) -> bool {
         !self.waiters.is_empty()
@@ -303,13 +313,11 @@ impl Image {
     /// The voters of the last membership in the log up to an index, or of the snapshot: in a joint configuration
     /// several sets.
     pub(crate) fn voters(&self, upto: u64) -> Vec<BTreeSet<u64>> {
-        let memberships = self.entries.iter().rev().filter(|entry| entry.log_id.index <= upto);
-        let last = memberships
-            .filter_map(|entry| match &entry.payload {
-                EntryPayload::Membership(membership) => Some(membership),
-                _ => None,
-            })
-            .next();
+        let mut memberships = self.entries.iter().rev().filter(|entry| entry.log_id.index <= upto);
+        let last = memberships.find_map(|entry| match &entry.payload {
+            EntryPayload::Membership(membership) => Some(membership),
+            _ => None,
+        });
         let stored = self.snapshot.as_ref().map(|(meta, _)| meta.last_membership.membership());
         last.or(stored).map(|membership| membership.get_joint_config().clone()).unwrap_or_default()
     }

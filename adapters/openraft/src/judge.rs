@@ -13,6 +13,8 @@ pub(crate) const LENSES: [&str; 2] = ["pairs@impl", "waiting@impl"];
 /// Judges the steps of openraft.
 pub struct OpenraftJudge {
     pub(crate) nodes: NodeId,
+    /// Whether anything is promised once faults have stopped.
+    promises: bool,
     oracles: Oracles,
     projection: Projection,
     /// Lenses over the nodes themselves, and over what waits for them.
@@ -34,6 +36,7 @@ impl OpenraftJudge {
         }
         Ok(Self {
             nodes: setup.settings.integer("nodes") as NodeId,
+            promises: setup.settings.word("elections") == "ticks" && setup.settings.word("tasks") != "step",
             oracles: Oracles::default(),
             projection: Projection::new(!inboxes.is_empty()),
             states,
@@ -78,7 +81,7 @@ impl Judge<Openraft> for OpenraftJudge {
     }
 
     fn recovers(&self) -> Option<&dyn Recovers<Openraft>> {
-        Some(self)
+        if self.promises { Some(self) } else { None }
     }
 
     fn reads_input(&self) -> bool {

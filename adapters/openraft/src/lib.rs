@@ -80,6 +80,7 @@ pub fn openraft() -> Target {
             "order of a node's tasks: drawn, as they are woken, or a local step for each poll",
         ))
         .setting(Setting::switch("snapshots", false, "whether nodes are asked for snapshots"))
+        .bugs(&store::BUGS)
         .contract("reorder+loss+dup,explicit-sync")
         .lenses(&judge::LENSES)
         .controls(&[Control::Disk, Control::Draws])

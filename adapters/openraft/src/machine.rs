@@ -39,6 +39,7 @@ impl Machine {
     }
 
     /// Keeps a snapshot durably.
+    #[expect(clippy::result_large_err, reason = "the library's error")]
     fn keep(&self, meta: &SnapshotMeta, data: &[u8]) -> Result<(), StorageError> {
         let change = Change::Snapshot(meta.clone(), data.to_vec());
         lock(&self.store.image).write(change).map_err(|error| {

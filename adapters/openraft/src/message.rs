@@ -85,7 +85,6 @@ impl Body {
             Self::Appended(AppendEntriesResponse::PartialSuccess(last)) => {
                 Facts { vote: None, index: at(last.as_ref()) }
             }
-            Self::Appended(_) => Facts::default(),
             Self::Vote(request) => Facts { vote: of(&request.vote), index: at(request.last_log_id.as_ref()) },
             Self::Voted(response) => {
                 Facts { vote: of(&response.vote), index: at(response.last_log_id.as_ref()) }
@@ -94,7 +93,7 @@ impl Body {
                 Facts { vote: of(&request.vote), index: at(request.meta.last_log_id.as_ref()) }
             }
             Self::Installed(Ok(response)) => Facts { vote: of(&response.vote), index: None },
-            Self::Installed(Err(_)) => Facts::default(),
+            Self::Appended(_) | Self::Installed(Err(_)) => Facts::default(),
         }
     }
 }

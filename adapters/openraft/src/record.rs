@@ -2,8 +2,8 @@
 
 use crate::image::Change;
 use crate::types::{Entry, LogId, Membership, SnapshotMeta, StoredMembership, Value, Vote};
-use openraft::{CommittedLeaderId, EmptyNode, EntryPayload};
-use std::collections::{BTreeMap, BTreeSet};
+use openraft::{CommittedLeaderId, EntryPayload};
+use std::collections::BTreeSet;
 
 const VOTE: u64 = 1;
 const APPEND: u64 = 2;
@@ -123,10 +123,14 @@ impl Writer<'_> {
         self.words(&[configs.len() as u64]);
         for config in configs {
             self.words(&[config.len() as u64]);
-            config.iter().for_each(|id| self.words(&[*id]));
+            for id in config {
+                self.words(&[*id]);
+            }
         }
         self.words(&[membership.nodes().count() as u64]);
-        membership.nodes().for_each(|(id, _)| self.words(&[*id]));
+        for (id, _) in membership.nodes() {
+            self.words(&[*id]);
+        }
     }
 }
 
@@ -172,8 +176,7 @@ impl Reader<'_> {
     fn membership(&mut self) -> Option<Membership> {
         let configs = self.word()?;
         let configs: Vec<BTreeSet<u64>> = (0..configs).map(|_| self.ids()).collect::<Option<_>>()?;
-        let nodes: BTreeMap<u64, EmptyNode> = self.ids()?.into_iter().map(|id| (id, EmptyNode {})).collect();
-        Some(Membership::new(configs, nodes))
+        Some(Membership::new(configs, self.ids()?))
     }
 }
 

@@ -1,7 +1,10 @@
 //! What openraft promises once faults have stopped: a majority commits what clients ask for.
+//!
+//! Nothing is promised where the operator asks for elections (`elections=trigger`): when to ask is theirs to know. Nor
+//! where each poll of a task is a choice (`tasks=step`): rounds are then no measure of time.
 
 use crate::judge::OpenraftJudge;
-use crate::system::{ELECT, Openraft, TICK, TIMEOUT, WRITE};
+use crate::system::{Openraft, TICK, TIMEOUT, WRITE};
 use crate::view::View;
 use misrule_world::{NodeId, Recovering, Recovers, Recovery};
 use openraft::{EntryPayload, LogIdOptionExt, ServerState};
@@ -9,21 +12,21 @@ use openraft::{EntryPayload, LogIdOptionExt, ServerState};
 /// Rounds between two ticks of the clock: a heartbeat is there and back within two.
 const TICK_ROUNDS: u32 = 3;
 /// Rounds until a request has failed: longer than there and back, with a flush on the way.
-const TIMEOUT_ROUNDS: u32 = 6;
-/// Rounds without a leader until the operator asks for an election: leases are over then, by ticks of the voters.
-const ELECT_ROUNDS: u32 = 24;
+const TIMEOUT_ROUNDS: u32 = 5;
+/// One timer stands for the timeouts of all requests of a node, one after the other: what it needs several of takes long,
+/// such as the second part of a snapshot beside requests to nodes that are away.
+const ROUNDS_MAX: u32 = 2_000;
 
 impl Recovers<Openraft> for OpenraftJudge {
     fn policy(&self) -> Recovery {
-        let mut timers = vec![0; 3];
+        let mut timers = vec![0; 2];
         timers[usize::from(TICK)] = TICK_ROUNDS;
         timers[usize::from(TIMEOUT)] = TIMEOUT_ROUNDS;
-        timers[usize::from(ELECT)] = ELECT_ROUNDS;
         Recovery {
             may_stay_down: (self.nodes - 1) / 2,
             operation: Some(WRITE),
             timers,
-            restarting: 1 << ELECT,
+            rounds_max: ROUNDS_MAX,
             ..Recovery::default()
         }
     }

@@ -12,12 +12,45 @@ use openraft::{AnyError, LogState, OptionalSend, RaftLogReader, StorageIOError};
 use std::fmt::Debug;
 use std::ops::{Bound, RangeBounds};
 
+/// A bug in the storage that a user may write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Bug {
+    #[default]
+    None,
+    EarlyFlush,
+    VoteNotSynced,
+    FlushForgotten,
+    FlushDropped,
+}
+
+/// The bugs that can be planted: name, and what is wrong.
+pub(crate) const BUGS: [(&str, &str); 4] = [
+    ("early-flush", "entries are reported as durable before the disk is synced"),
+    ("vote-not-synced", "a vote is reported as saved before the disk is synced"),
+    ("flush-forgotten", "nobody is told of a flush in which entries were cut off"),
+    ("flush-dropped", "who waits for a flush in which entries were cut off is dropped"),
+];
+
+impl Bug {
+    /// The bug of a name.
+    pub(crate) fn named(name: &str) -> Self {
+        match name {
+            "early-flush" => Self::EarlyFlush,
+            "vote-not-synced" => Self::VoteNotSynced,
+            "flush-forgotten" => Self::FlushForgotten,
+            "flush-dropped" => Self::FlushDropped,
+            _ => Self::None,
+        }
+    }
+}
+
 /// A node's log and vote.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     pub(crate) image: SharedImage,
     /// Whether a local step syncs the disk.
     pub(crate) flushes_late: bool,
+    pub(crate) bug: Bug,
 }
 
 /// A disk's error as openraft wants it.
@@ -28,10 +61,18 @@ fn failed(error: &DiskError) -> StorageError {
 impl Store {
     /// Syncs the disk and tells everybody who waits for it.
     pub(crate) fn flush(&self) {
-        let (result, waiters) = {
+        let (has_truncated, result, waiters) = {
             let mut image = lock(&self.image);
-            (image.sync(), std::mem::take(&mut image.waiters))
+            (image.has_truncated(), image.sync(), std::mem::take(&mut image.waiters))
         };
+        if has_truncated && self.bug == Bug::FlushForgotten {
+            // What is never dropped is never told of.
+            lock(&self.image).forgotten.extend(waiters);
+            return;
+        }
+        if has_truncated && self.bug == Bug::FlushDropped {
+            return;
+        }
         // Whoever is told may run at once: nothing is locked here.
         for waiter in waiters {
             match waiter {
@@ -42,10 +83,12 @@ impl Store {
                 }
                 // A node that has stopped waits for nothing.
                 Waiter::Vote(sender) => drop(sender.send(result.clone())),
+                Waiter::Nobody => {}
             }
         }
     }
 
+    #[expect(clippy::result_large_err, reason = "the library's error")]
     fn write(&self, change: Change) -> Result<(), StorageError> {
         lock(&self.image).write(change).map_err(|error| failed(&error))
     }
@@ -91,6 +134,10 @@ impl RaftLogStorage<Types> for Store {
 
     async fn save_vote(&mut self, vote: &Vote) -> Result<(), StorageError> {
         self.write(Change::Vote(*vote))?;
+        if self.bug == Bug::VoteNotSynced {
+            self.wait(Waiter::Nobody);
+            return Ok(());
+        }
         let (sender, receiver) = oneshot();
         self.wait(Waiter::Vote(sender));
         match receiver.await {
@@ -117,7 +164,12 @@ impl RaftLogStorage<Types> for Store {
         I::IntoIter: OptionalSend,
     {
         self.write(Change::Append(entries.into_iter().collect()))?;
-        self.wait(Waiter::Log(callback));
+        if self.bug == Bug::EarlyFlush {
+            callback.log_io_completed(Ok(()));
+            self.wait(Waiter::Nobody);
+        } else {
+            self.wait(Waiter::Log(callback));
+        }
         Ok(())
     }
 

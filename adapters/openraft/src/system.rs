@@ -4,7 +4,7 @@ use crate::image::{Image, SharedImage, lock};
 use crate::machine::Machine;
 use crate::message::{Body, KINDS, Wire};
 use crate::network::{Network, SharedPost};
-use crate::store::Store;
+use crate::store::{Bug, Store};
 use crate::types::{Types, Value, Vote, number};
 use crate::view::View;
 use misrule_executor::{EventId, EventKind, Executor, spawn_named};
@@ -27,7 +27,7 @@ pub(crate) const TICK: u8 = 0;
 /// Timeouts of requests, pauses before they are made again.
 pub(crate) const TIMEOUT: u8 = 1;
 /// An election that the operator asks for.
-pub(crate) const ELECT: u8 = 2;
+const ELECT: u8 = 2;
 
 /// The sync of the disk.
 const FLUSH: u8 = 0;
@@ -69,6 +69,7 @@ pub struct Openraft {
     elections: Elections,
     tasks: Tasks,
     flushes_late: bool,
+    bug: Bug,
     config: Arc<Config>,
 }
 
@@ -115,7 +116,8 @@ impl Openraft {
             ..Vocabulary::default()
         };
         let flushes_late = settings.word("flush") == "late";
-        Ok(Self { vocabulary, elections, tasks, flushes_late, config: Arc::new(config) })
+        let bug = Bug::named(settings.word("bug"));
+        Ok(Self { vocabulary, elections, tasks, flushes_late, bug, config: Arc::new(config) })
     }
 
     /// Lets tasks run, hands on what they send, and offers what can be chosen next.
@@ -306,7 +308,7 @@ impl System for Openraft {
     fn boot(&self, cx: &mut Context<Wire>) -> Result<Node, BootError> {
         let image = Image::open(cx.disk(), self.vocabulary.nodes).map_err(BootError)?;
         let image: SharedImage = Arc::new(Mutex::new(image));
-        let store = Store { image, flushes_late: self.flushes_late };
+        let store = Store { image, flushes_late: self.flushes_late, bug: self.bug };
         let machine = Machine::open(store.clone()).map_err(BootError)?;
         let post = SharedPost::default();
         let mut executor = Executor::new(u64::from(cx.draw(SEED)));
