@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folders below `oracles/` and the oracle that each is about.
-const PAIRS: [(&str, &str); 31] = [
+const PAIRS: [(&str, &str); 36] = [
     ("atomicity", "atomicity"),
     ("boot", "boot"),
     ("conformance", "conformance"),
@@ -26,6 +26,11 @@ const PAIRS: [(&str, &str); 31] = [
     ("kv-synced-log-survives", "durability"),
     ("model", "model"),
     ("model-property", "model-property"),
+    ("openraft-commit-has-quorum", "invariant"),
+    ("openraft-leader-has-committed", "invariant"),
+    ("openraft-leader-has-quorum", "invariant"),
+    ("openraft-no-deadlock", "invariant"),
+    ("openraft-node-runs", "invariant"),
     ("panic", "panic"),
     ("progress", "progress"),
     ("rate-disk", "rate"),
@@ -51,17 +56,19 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles")
 }
 
-/// The program that has the target of a schedule.
+/// The program that has the target of a schedule: the binary, or an example beside it.
 fn program(schedule: &Path) -> PathBuf {
     let ours = Path::new(env!("CARGO_BIN_EXE_misrule"));
     let text = std::fs::read_to_string(schedule).unwrap();
-    if text.contains("\ntarget misbehaves ") {
-        let example = ours.parent().unwrap().join("examples/misbehaves");
-        assert!(example.exists(), "not built: cargo build -p misrule-adapters --example misbehaves");
-        example
-    } else {
-        ours.to_owned()
+    let examples = [("misbehaves", "misrule-adapters"), ("openraft", "misrule-openraft")];
+    for (example, package) in examples {
+        if text.contains(&format!("\ntarget {example} ")) {
+            let program = ours.parent().unwrap().join("examples").join(example);
+            assert!(program.exists(), "not built: cargo build -p {package} --example {example}");
+            return program;
+        }
     }
+    ours.to_owned()
 }
 
 /// What a command prints as JSON.
