@@ -246,7 +246,8 @@ impl Image {
         !self.waiters.is_empty()
     }
 
-    fn apply(&mut self, change: Change) {
+    /// Brings about a change that is on the disk.
+    pub(crate) fn apply(&mut self, change: Change) {
         self.changes += 1;
         if let Some(brief) = Brief::of(&change) {
             let first = self.now.first_index();

@@ -184,3 +184,99 @@ fn quorum_lacks(
 fn failure(property: &str, text: String) -> Failure {
     Failure::new("invariant", property, text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Oracles;
+    use crate::image::{Change, Image};
+    use crate::types::{Entry, LogId, Membership, Vote};
+    use crate::view::View;
+    use openraft::{CommittedLeaderId, EntryPayload};
+    use std::collections::BTreeSet;
+
+    fn id(term: u64, index: u64) -> LogId {
+        LogId::new(CommittedLeaderId::new(term, u64::from(term > 0)), index)
+    }
+
+    /// A node with entries of these terms behind its membership, all durable, of which so many are committed.
+    fn node(terms: &[u64], committed: u64) -> View {
+        let voters = Membership::new(vec![BTreeSet::from([1, 2, 3])], BTreeSet::new());
+        let mut entries = vec![Entry { log_id: id(0, 0), payload: EntryPayload::Membership(voters) }];
+        for (term, index) in terms.iter().zip(1..) {
+            entries.push(Entry { log_id: id(*term, index), payload: EntryPayload::Blank });
+        }
+        let last = entries[committed as usize - 1].log_id;
+        let mut image = Image::default();
+        image.apply(Change::Append(entries));
+        image.apply(Change::Committed(Some(last)));
+        image.durable.clone_from(&image.now);
+        View::of(image)
+    }
+
+    fn oracles() -> Oracles {
+        let mut oracles = Oracles::default();
+        oracles.reset(3);
+        oracles
+    }
+
+    fn found(oracles: &mut Oracles, node: u8, views: &[View]) -> Option<String> {
+        oracles.check(node, views).map(|failure| format!("{}: {}", failure.property, failure.message))
+    }
+
+    #[test]
+    fn what_is_committed_is_committed_everywhere() {
+        let views = [node(&[1, 1], 3), node(&[1, 1], 2), node(&[1, 2], 3)];
+        let mut oracles = oracles();
+        assert_eq!(found(&mut oracles, 0, &views), None);
+        assert_eq!(found(&mut oracles, 1, &views), None);
+        let text = found(&mut oracles, 2, &views).unwrap();
+        assert!(text.starts_with("committed-logs-agree: entry 2 is committed as"), "{text}");
+        assert_eq!(found(&mut oracles, 2, &views), None, "judged once");
+    }
+
+    #[test]
+    fn a_commit_needs_two_of_three_disks() {
+        let views = [node(&[1], 2), node(&[1], 1), node(&[], 1)];
+        assert_eq!(found(&mut oracles(), 0, &views), None);
+        views[1].image().durable = node(&[], 1).image().durable.clone();
+        let text = found(&mut oracles(), 0, &views).unwrap();
+        assert!(text.starts_with("commit-has-quorum: node 1 has committed entry"), "{text}");
+        assert!(text.ends_with("is on the disks of 1 of 3 voters only"), "{text}");
+    }
+
+    #[test]
+    fn applied_never_goes_back_until_a_restart() {
+        let views = [node(&[1, 1], 3), node(&[1, 1], 1), node(&[1, 1], 1)];
+        let mut oracles = oracles();
+        let apply = |index, change: u64| {
+            let mut image = views[0].image();
+            (image.applied, image.changes) = (Some(id(1, index)), image.changes + change);
+        };
+        apply(2, 1);
+        assert_eq!(found(&mut oracles, 0, &views), None);
+        apply(1, 1);
+        let text = found(&mut oracles, 0, &views);
+        assert_eq!(text.as_deref(), Some("applied-never-goes-back: node 1 had applied 3 entries and now 2"));
+        apply(0, 1);
+        oracles.forget(0);
+        assert_eq!(found(&mut oracles, 0, &views), None);
+    }
+
+    #[test]
+    fn storage_is_used_as_its_contract_says() {
+        let hole = Change::Append(vec![Entry { log_id: id(1, 7), payload: EntryPayload::Blank }]);
+        for (change, expected) in [
+            (hole, "contract-of-storage: node 1: entry 7 is appended behind a log of 1 entries"),
+            (
+                Change::Vote(Vote::new(1, 2)),
+                "contract-of-storage: node 1: vote T1-N2:uncommitted is saved after T2-N1:committed",
+            ),
+        ] {
+            let views = [node(&[], 1), node(&[], 1), node(&[], 1)];
+            views[0].image().apply(Change::Vote(Vote::new_committed(2, 1)));
+            assert_eq!(found(&mut oracles(), 0, &views), None);
+            views[0].image().apply(change);
+            assert_eq!(found(&mut oracles(), 0, &views).as_deref(), Some(expected));
+        }
+    }
+}

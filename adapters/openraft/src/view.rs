@@ -34,6 +34,12 @@ impl View {
         self.deadlock = deadlock;
     }
 
+    /// What is seen of a node that keeps this.
+    #[cfg(test)]
+    pub(crate) fn of(image: Image) -> Self {
+        Self { image: Arc::new(std::sync::Mutex::new(image)), ..Self::default() }
+    }
+
     /// Its role, as it tells of it.
     pub fn role(&self) -> ServerState {
         self.role
