@@ -59,7 +59,10 @@ fn main() -> ExitCode {
     let target = omnipaxos();
     let has_model = target.lenses.contains(&"pairs@model");
     let needs_model = |arm: &Arm| arm.conformance != Conformance::Off || arm.lenses.contains(&"pairs@model");
-    let arms: Vec<&Arm> = ARMS.iter().filter(|arm| has_model || !needs_model(arm)).collect();
+    // Cargo adds `--bench`; what else is given selects.
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    let arms: Vec<&Arm> =
+        ARMS.iter().filter(|arm| arm.name.contains(&wanted) && (has_model || !needs_model(arm))).collect();
     println!("{}", place("cargo bench --bench throughput"));
     println!(
         "omnipaxos {}, fifo,explicit-sync, trim=off; {} steps a measurement, {ROUNDS} rounds; thousand steps a \

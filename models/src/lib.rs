@@ -66,8 +66,10 @@ mod fixtures;
 mod graph;
 mod key;
 mod lens;
+mod log;
 mod model;
 pub mod presets;
+pub mod raft;
 pub mod registry;
 pub mod sequence_paxos;
 pub mod two_phase_commit;
@@ -77,8 +79,9 @@ pub use error::ModelError;
 pub use graph::{
     Bound, Canonical, Checked, Exploration, Limits, StateGraph, Verdict, explore, state_graph, to_dot,
 };
-pub use key::{Key, KeyWriter, StableHasher, relation, stable_hash};
+pub use key::{FacetId, Key, KeyWriter, StableHasher, relation, stable_hash};
 pub use lens::{Lens, LensSet};
+pub use log::Log;
 pub use model::{Fields, Kind, Model, NodeId, Property, Refusal, Step};
 pub use presets::{LogRelation, Replica, Replicas};
 pub use walk::{Event, Outcome, Outcomes, Walk, Walked};

@@ -1,6 +1,7 @@
 //! The models by name, for the command line: `model list`, `model check`, `model graph`. Nothing here has a
 //! type parameter of a model, numbers and text come out.
 
+use crate::raft::{self, Raft};
 use crate::sequence_paxos::{Bounds, Network, Rules, SequencePaxos};
 use crate::two_phase_commit::{RESOURCE_MANAGERS_MAX, Switches, TwoPhaseCommit};
 use crate::{
@@ -9,7 +10,14 @@ use crate::{
 
 /// The models of this crate, in the order of `model list`.
 pub fn models() -> Vec<Box<dyn Entry>> {
-    vec![two_phase_commit(), two_phase_commit_faults(), sequence_paxos(), sequence_paxos_crate()]
+    vec![
+        two_phase_commit(),
+        two_phase_commit_faults(),
+        sequence_paxos(),
+        sequence_paxos_crate(),
+        raft(),
+        raft_lagging(),
+    ]
 }
 
 /// The model called `name`.
@@ -229,15 +237,46 @@ fn sequence_paxos_crate() -> Box<dyn Entry> {
     )
 }
 
+fn raft() -> Box<dyn Entry> {
+    Registered::entry(
+        "raft",
+        "Ongaro and Ousterhout's Raft, as published, whose disks keep up with memory",
+        NODES,
+        |nodes| Raft::new(nodes, raft::Rules::paper(), raft_bounds(nodes, 2)?),
+        None,
+    )
+}
+
+fn raft_lagging() -> Box<dyn Entry> {
+    Registered::entry(
+        "raft-lagging",
+        "Raft whose disks lag behind memory, so that a crash may lose what no answer has told of",
+        NODES,
+        |nodes| Raft::new(nodes, raft::Rules::lagging(), raft_bounds(nodes, 1)?),
+        None,
+    )
+}
+
+/// Any message may arrive again, so that states are many: with two nodes there is a crash, with three there is none.
+fn raft_bounds(nodes: u8, term_max: u32) -> Option<raft::Bounds> {
+    match nodes {
+        2 => Some(raft::Bounds { term_max, entries_max: 1, faults_max: 1 }),
+        3 => Some(raft::Bounds { term_max: 1, entries_max: u32::from(term_max > 1), faults_max: 0 }),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Kind, Verdict};
 
     /// What the bounds of the default size leave out, by model.
-    const NOT_SEEN: [(&str, &str); 2] = [
+    const NOT_SEEN: [(&str, &str); 4] = [
         ("sequence-paxos", "conflicting-suffix-truncated"),
         ("sequence-paxos-crate", "conflicting-suffix-truncated"),
+        ("raft", "conflicting-suffix-truncated"),
+        ("raft-lagging", "conflicting-suffix-truncated"),
     ];
 
     #[test]

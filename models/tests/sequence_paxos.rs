@@ -2,10 +2,10 @@
 
 use misrule_models::presets::{Detail, Pairs};
 use misrule_models::sequence_paxos::{
-    Action, Ballot, Bounds, Envelope, Log, LogSync, Message, Network, Phase, Projection, Role, Rules,
-    Sequence, SequencePaxos, State, role_code,
+    Action, Ballot, Bounds, Envelope, LogSync, Message, Network, Phase, Projection, Role, Rules, Sequence,
+    SequencePaxos, State, role_code,
 };
-use misrule_models::{Kind, Lens, LogRelation, Model, Replicas, Step};
+use misrule_models::{Kind, Lens, Log, LogRelation, Model, Replicas, Step};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
@@ -194,7 +194,7 @@ fn the_walk_can_be_resynchronised() {
         role: Role::Leader,
         phase: Phase::Accept,
     };
-    let hash = [1, 5, 6].iter().fold(0, |hash, &entry| Log::chain(hash, entry));
+    let hash = [1_u32, 5, 6].iter().fold(0, |hash, &entry| Log::chain(hash, entry));
     assert!(!state.conforms(2, &seen, hash));
     state.resync_node(2, &seen);
     assert!(state.conforms(2, &seen, hash));

@@ -2,7 +2,7 @@
 //! hashes, and the operations that change it, with their form on the disk.
 
 use crate::record::{Reader, Writer};
-use misrule_models::sequence_paxos::Log;
+use misrule_models::Log;
 use omnipaxos::ballot_leader_election::Ballot;
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -12,11 +12,11 @@
 
 use crate::compat;
 use crate::convert::{Spare, ballot, to_model};
+use crate::message::Wire;
 use crate::system::{APPEND, FLUSH_TICKS, Omnipaxos, RECONNECTED, Role, View};
 use misrule_models::sequence_paxos::{self as model, Action, Ballot, Phase, Rules, SequencePaxos, State};
 use misrule_models::{Event, NodeId};
 use misrule_world::{Choice, Input, LinkOrder, Mapping, Seen, Setup};
-use omnipaxos::messages::Message;
 use omnipaxos::messages::sequence_paxos::PaxosMsg;
 use std::cell::RefCell;
 use std::fmt::Debug;
@@ -79,9 +79,9 @@ impl Steps {
         match (seen.choice, seen.input) {
             (Choice::Crash { .. }, _) => Event::Action(Action::Crash { node }),
             (Choice::Restart { .. }, _) => Event::Action(Action::Restart { node }),
-            (_, Some(Input::Message { from, message })) => match message.message() {
-                Message::BLE(_) => Event::Ignored(HEARTBEATS),
-                Message::SequencePaxos(message) => match to_model(&message.msg, self.spare.get_mut()) {
+            (_, Some(Input::Message { from, message })) => match message {
+                Wire::Heartbeat(_) => Event::Ignored(HEARTBEATS),
+                Wire::Paxos(message) => match to_model(&message.msg, self.spare.get_mut()) {
                     Some(message) => Event::Action(Action::Deliver { from: *from, to: node, message }),
                     None if matches!(message.msg, PaxosMsg::Compaction(_)) => Event::Ignored(TRIMMING),
                     None => Event::Unmapped("a stop sign"),
@@ -191,7 +191,7 @@ fn wrong_message(
 ) -> Option<String> {
     let mut expected = expected.iter();
     for (to, wire) in seen.sends {
-        let Message::SequencePaxos(message) = wire.message() else { continue };
+        let Wire::Paxos(message) = wire else { continue };
         let Some(message) = to_model(&message.msg, spare) else { continue };
         let sent = expected.next();
         let same = sent

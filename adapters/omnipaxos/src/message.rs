@@ -6,95 +6,57 @@ use misrule_models::NodeId;
 use misrule_world::mix;
 use omnipaxos::ballot_leader_election::Ballot;
 use omnipaxos::messages::Message;
-use omnipaxos::messages::ballot_leader_election::{BLEMessage, HeartbeatMsg, HeartbeatRequest};
-use omnipaxos::messages::sequence_paxos::{Compaction, PaxosMsg};
+use omnipaxos::messages::ballot_leader_election::{BLEMessage, HeartbeatMsg};
+use omnipaxos::messages::sequence_paxos::{Compaction, PaxosMessage, PaxosMsg};
 use omnipaxos::util::SequenceNumber;
-use std::collections::VecDeque;
 use std::fmt;
 use std::rc::Rc;
 
-/// A message on its way. The crate's own type is large; this one moves and clones at little cost.
+/// A message on its way. Heartbeats are most of them, and small; of the others the crate's own type is large, and
+/// behind a pointer so that links move and copy it at little cost.
 #[derive(Clone)]
-pub struct Wire(Rc<Packed>);
-
-#[derive(Clone)]
-struct Packed {
-    kind: Kind,
-    message: Message<Value>,
+pub enum Wire {
+    /// Of the ballot leader election.
+    Heartbeat(BLEMessage),
+    /// Of Sequence Paxos.
+    Paxos(Rc<PaxosMessage<Value>>),
 }
 
 impl Wire {
-    /// The crate's message.
-    pub fn message(&self) -> &Message<Value> {
-        &self.0.message
-    }
-
-    /// The message's kind.
-    pub fn kind(&self) -> Kind {
-        self.0.kind
-    }
-}
-
-/// Memory of messages that have arrived, for the next ones: most messages live for some dozen steps only.
-#[derive(Default)]
-pub(crate) struct Packing(VecDeque<Rc<Packed>>);
-
-impl fmt::Debug for Packing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Packing").field(&self.0.len()).finish()
-    }
-}
-
-impl Packing {
     /// The receiver and the message for it; `None` for an address that no node can have.
     #[inline]
-    pub(crate) fn pack(&mut self, message: Message<Value>) -> (Option<NodeId>, Wire) {
-        let to = message.get_receiver().checked_sub(1).and_then(|node| NodeId::try_from(node).ok());
-        let kind = Kind::of(&message);
-        let Some(mut packed) = self.0.pop_front() else {
-            return (to, Wire(Rc::new(Packed { kind, message })));
+    pub(crate) fn pack(message: Message<Value>) -> (Option<NodeId>, Self) {
+        let (to, wire) = match message {
+            Message::BLE(message) => (message.to, Self::Heartbeat(message)),
+            Message::SequencePaxos(message) => (message.to, Self::Paxos(Rc::new(message))),
         };
-        if let Some(place) = Rc::get_mut(&mut packed) {
-            place.kind = kind;
-            // Taken apart: most messages are heartbeats, of which there is less to copy.
-            place.message = match message {
-                Message::BLE(message) => Message::BLE(message),
-                Message::SequencePaxos(message) => Message::SequencePaxos(message),
-            };
-            return (to, Wire(packed));
-        }
-        // Whoever watches the step still looks at it; later nobody does.
-        self.0.push_back(packed);
-        (to, Wire(Rc::new(Packed { kind, message })))
+        (to.checked_sub(1).and_then(|node| NodeId::try_from(node).ok()), wire)
     }
 
     /// The crate's message, copied only where someone else still looks at it.
     #[inline]
-    pub(crate) fn unpack(&mut self, mut wire: Wire) -> Message<Value> {
-        if let Some(packed) = Rc::get_mut(&mut wire.0) {
-            let message = std::mem::replace(&mut packed.message, empty());
-            // The next to be used: its memory is in the cache.
-            self.0.push_front(wire.0);
-            return message;
+    pub(crate) fn unpack(self) -> Message<Value> {
+        match self {
+            Self::Heartbeat(message) => Message::BLE(message),
+            Self::Paxos(message) => {
+                Message::SequencePaxos(Rc::try_unwrap(message).unwrap_or_else(|shared| (*shared).clone()))
+            }
         }
-        let message = wire.0.message.clone();
-        self.0.push_back(wire.0);
-        message
     }
-}
 
-/// A message that owns no memory.
-fn empty() -> Message<Value> {
-    let msg = HeartbeatMsg::Request(HeartbeatRequest { round: 0 });
-    Message::BLE(BLEMessage { from: 0, to: 0, msg })
+    /// The message's kind.
+    #[inline]
+    pub fn kind(&self) -> Kind {
+        Kind::of(self)
+    }
 }
 
 impl fmt::Debug for Wire {
     /// The content only: whoever shows a message shows sender and receiver.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.message() {
-            Message::BLE(message) => message.msg.fmt(f),
-            Message::SequencePaxos(message) => message.msg.fmt(f),
+        match self {
+            Self::Heartbeat(message) => message.msg.fmt(f),
+            Self::Paxos(message) => message.msg.fmt(f),
         }
     }
 }
@@ -140,15 +102,16 @@ pub(crate) const KINDS: [&str; 14] = [
 
 impl Kind {
     /// The kind of `message`.
-    pub fn of(message: &Message<Value>) -> Self {
+    #[inline]
+    pub fn of(message: &Wire) -> Self {
         match message {
-            Message::BLE(message) => match message.msg {
+            Wire::Heartbeat(message) => match message.msg {
                 HeartbeatMsg::Request(_) => Self::HeartbeatRequest,
                 HeartbeatMsg::Reply(_) => Self::HeartbeatReply,
             },
             // Release 0.2.0 has `PrepareReq` without content and no `NotAccepted`, the kind left over here.
             #[allow(unreachable_patterns, clippy::match_wildcard_for_single_variants, reason = "see above")]
-            Message::SequencePaxos(message) => match message.msg {
+            Wire::Paxos(message) => match message.msg {
                 PaxosMsg::PrepareReq { .. } => Self::PrepareReq,
                 PaxosMsg::Prepare(_) => Self::Prepare,
                 PaxosMsg::Promise(_) => Self::Promise,
@@ -190,13 +153,13 @@ pub(crate) struct Facts {
 
 impl Facts {
     /// The facts of `message`. Heartbeats have only a ballot.
-    pub(crate) fn of(message: &Message<Value>) -> Self {
+    pub(crate) fn of(message: &Wire) -> Self {
         let (ballot, sequence, index) = match message {
-            Message::BLE(message) => match &message.msg {
+            Wire::Heartbeat(message) => match &message.msg {
                 HeartbeatMsg::Request(_) => (None, None, None),
                 HeartbeatMsg::Reply(reply) => (Some(reply.ballot), None, None),
             },
-            Message::SequencePaxos(message) => match &message.msg {
+            Wire::Paxos(message) => match &message.msg {
                 PaxosMsg::Prepare(m) => (Some(m.n), None, Some(compat::index(m.accepted_idx))),
                 PaxosMsg::Promise(m) => (Some(m.n), None, Some(compat::index(m.accepted_idx))),
                 PaxosMsg::AcceptSync(m) => {
@@ -216,7 +179,7 @@ impl Facts {
 }
 
 /// A hash of a message's whole content.
-pub(crate) fn content(message: &Message<Value>) -> u64 {
+pub(crate) fn content(message: &Wire) -> u64 {
     let facts = Facts::of(message);
     let sequence = facts.sequence.unwrap_or_default();
     let numbers = [
@@ -229,13 +192,13 @@ pub(crate) fn content(message: &Message<Value>) -> u64 {
 }
 
 /// A hash of what is not in the facts.
-fn rest(message: &Message<Value>) -> u64 {
+fn rest(message: &Wire) -> u64 {
     match message {
-        Message::BLE(message) => match &message.msg {
+        Wire::Heartbeat(message) => match &message.msg {
             HeartbeatMsg::Request(request) => u64::from(request.round),
             HeartbeatMsg::Reply(reply) => u64::from(reply.round),
         },
-        Message::SequencePaxos(message) => match &message.msg {
+        Wire::Paxos(message) => match &message.msg {
             PaxosMsg::Prepare(m) => mix(rank(Some(m.n_accepted))) ^ compat::index(m.decided_idx) as u64,
             PaxosMsg::Promise(m) => {
                 let (from, entries) = compat::promise_sync(m).unwrap_or_default();

@@ -153,21 +153,20 @@ impl Server {
             self.forget_sequence();
             return None;
         };
-        let message = message.message();
         let (facts, now) = (Facts::of(message), self.replica);
         let term = facts.ballot.map_or(1, |ballot| relation(&ballot, &before.term));
         let mut sequence = 1;
         if let Some(number) = facts.sequence {
             let next = SequenceNumber { counter: self.sequence.counter + 1, ..self.sequence };
             sequence = relation(&number, &next);
-            let synced = Kind::of(message) == Kind::AcceptSync && now.role == Role::Following as u8;
+            let synced = message.kind() == Kind::AcceptSync && now.role == Role::Following as u8;
             if facts.ballot == Some(now.term) && (sequence == 1 || synced) {
                 self.sequence = number;
             }
         }
         self.forget_sequence();
         Some(Delivered {
-            kind: Kind::of(message) as u8,
+            kind: message.kind() as u8,
             term: term as u8,
             sequence: sequence as u8,
             index: facts.index.map_or(1, |index| relation(&(index as u64), &before.length)) as u8,
@@ -189,7 +188,7 @@ impl Server {
         let (mut bag, mut list) = (0_u64, 0_u64);
         for from in 0..seen.views.len() as NodeId {
             for (message, _) in seen.links.waiting(from, to) {
-                let content = mix(content(message.message()) ^ pid(from));
+                let content = mix(content(message) ^ pid(from));
                 bag = bag.wrapping_add(if message.kind().is_heartbeat() { 0 } else { content });
                 list = mix(list.rotate_left(7) ^ content);
             }
@@ -206,7 +205,7 @@ impl Server {
                 if 1 << kind & HEARTBEATS != 0 {
                     continue;
                 }
-                let facts = Facts::of(message.message());
+                let facts = Facts::of(message);
                 let ballot = facts.ballot.unwrap_or(term);
                 if ballot >= term {
                     let index = facts.index.map_or(1, |index| relation(&(index as u64), &length));

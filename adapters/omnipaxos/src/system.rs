@@ -2,7 +2,7 @@
 
 use crate::compat;
 use crate::image::{BallotWrite, Image, SharedImage};
-use crate::message::{KINDS, Kind, Packing, Wire};
+use crate::message::{KINDS, Kind, Wire};
 use crate::store::Store;
 use misrule_models::{Fields, NodeId};
 use misrule_world::{Argument, BootError, Context, Input, Operation, Setup, System, Vocabulary};
@@ -10,7 +10,6 @@ use omnipaxos::ballot_leader_election::Ballot;
 use omnipaxos::macros::Entry;
 use omnipaxos::messages::Message;
 use omnipaxos::{ClusterConfig, OmniPaxos, OmniPaxosConfig, ServerConfig};
-use std::cell::RefCell;
 use std::fmt::{self, Display};
 use std::rc::Rc;
 
@@ -47,7 +46,6 @@ pub struct Omnipaxos {
     resend: u16,
     /// For each node the memory that its image uses, whatever the execution; emptied at every start.
     images: Vec<SharedImage>,
-    packing: RefCell<Packing>,
 }
 
 impl Omnipaxos {
@@ -73,7 +71,6 @@ impl Omnipaxos {
             batch: setup.settings.integer("batch") as usize,
             resend: setup.settings.integer("resend") as u16,
             images: (0..nodes).map(|_| SharedImage::default()).collect(),
-            packing: RefCell::default(),
         }
     }
 
@@ -147,7 +144,7 @@ impl Role {
 
 impl Node {
     /// Hands on what the server sends and follows its role.
-    fn settle(&mut self, packing: &mut Packing, cx: &mut Context<Wire>) {
+    fn settle(&mut self, cx: &mut Context<Wire>) {
         compat::take_messages(&mut self.paxos, &mut self.outgoing);
         let write = self.image.borrow_mut().take_ballot_write();
         if let Some(write) = write {
@@ -163,7 +160,7 @@ impl Node {
         }
         let leader = self.leader();
         for message in self.outgoing.drain(..) {
-            let (to, message) = packing.pack(message);
+            let (to, message) = Wire::pack(message);
             if message.kind() == Kind::PrepareReq && to.map(pid) == Some(leader) {
                 self.role = Role::Recovering;
             }
@@ -204,15 +201,14 @@ impl System for Omnipaxos {
         shared.borrow_mut().take_ballot_write();
         let image = Rc::clone(shared);
         let mut node = Node { paxos, image, outgoing: Vec::new(), pid: pid(cx.me()), role, tick: 0 };
-        node.settle(&mut self.packing.borrow_mut(), cx);
+        node.settle(cx);
         cx.set_timer(TICK);
         Ok(node)
     }
 
     fn handle(&self, node: &mut Node, input: Input<Self::Message>, cx: &mut Context<Self::Message>) {
-        let mut packing = self.packing.borrow_mut();
         match input {
-            Input::Message { message, .. } => node.paxos.handle_incoming(packing.unpack(message)),
+            Input::Message { message, .. } => node.paxos.handle_incoming(message.unpack()),
             Input::Timer(_) => {
                 node.paxos.tick();
                 node.tick = (node.tick + 1) % (self.resend * FLUSH_TICKS as u16);
@@ -226,7 +222,7 @@ impl System for Omnipaxos {
             Input::Request { .. } => drop(node.paxos.trim(None)),
             Input::Local(_) => {}
         }
-        node.settle(&mut packing, cx);
+        node.settle(cx);
     }
 
     fn view(&self, node: &Node, out: &mut View) {

@@ -1,5 +1,7 @@
 //! The judge: oracles and lenses over the projection.
 
+use crate::compat;
+use crate::mapping::{self, Steps};
 use crate::oracles::{Oracles, SOMETIMES};
 use crate::projection::{Parts, Projection};
 use crate::system::Raft;
@@ -8,17 +10,34 @@ use misrule_models::LensSet;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
 use misrule_world::histories::Linearizable;
 use misrule_world::{
-    Choice, ClientEvent, Judge, NodeId, Recovers, Report, Seen, Setup, SetupError, System, Tally,
+    Choice, ClientEvent, Follower, Judge, NodeId, Recovers, Report, Seen, Setup, SetupError, System, Tally,
 };
+use std::fmt::Display;
 
 /// The lenses that the judge can compute.
-pub(crate) const LENSES: &[&str] =
-    &["pairs@impl", "waiting@impl", "delivery@impl", "message@impl", "detailed@impl"];
+pub(crate) const LENSES: &[&str] = if compat::MODELLED {
+    &[
+        "pairs@impl",
+        "waiting@impl",
+        "delivery@impl",
+        "message@impl",
+        "detailed@impl",
+        "pairs@model",
+        "delivery@model",
+        "message@model",
+        "persistence@model",
+        "detailed@model",
+    ]
+} else {
+    &["pairs@impl", "waiting@impl", "delivery@impl", "message@impl", "detailed@impl"]
+};
 
 /// Judges the steps of raft.
 #[derive(Default)]
 pub struct RaftJudge {
     oracles: Oracles,
+    /// `None` where the model has no such settings.
+    follower: Option<Follower<Raft, Steps>>,
     /// What clients saw; `None` where nobody looks.
     clients: Option<Box<Linearizable<Cell>>>,
     /// Sessions that ask for something else than the specification has: bit set.
@@ -65,6 +84,7 @@ impl RaftJudge {
             })
             .collect();
         let mut parts = Parts::default();
+        let mut at_model = LensSet::default();
         for (position, name) in setup.lenses.iter().enumerate() {
             let position = position as u8;
             match name.as_str() {
@@ -73,6 +93,11 @@ impl RaftJudge {
                 "delivery@impl" => judge.steps.push(position, Box::new(Delivery)),
                 "message@impl" => judge.steps.push(position, Box::new(Detail::Message)),
                 "detailed@impl" => judge.steps.push(position, Box::new(Detail::Detailed)),
+                "pairs@model" => at_model.push(position, Box::new(Pairs)),
+                "delivery@model" => at_model.push(position, Box::new(Delivery)),
+                "message@model" => at_model.push(position, Box::new(Detail::Message)),
+                "persistence@model" => at_model.push(position, Box::new(Detail::Persistence)),
+                "detailed@model" => at_model.push(position, Box::new(Detail::Detailed)),
                 _ => return Err(SetupError(format!("raft has no lens `{name}`"))),
             }
             parts.waiting |= name == "waiting@impl";
@@ -81,6 +106,15 @@ impl RaftJudge {
         }
         judge.reads_input = parts.deliveries;
         judge.projection = Projection::new(parts);
+        let model = mapping::model(setup);
+        if model.is_none() && !at_model.is_empty() {
+            return Err(SetupError(
+                "the model of raft has no membership changes, late flushes or old releases: use lenses at the implementation, \
+                 such as --lens pairs@impl,waiting@impl"
+                    .to_owned(),
+            ));
+        }
+        judge.follower = model.map(|model| Follower::new(model, Steps::default(), at_model));
         Ok(judge)
     }
 
@@ -113,6 +147,9 @@ impl Judge<Raft> for RaftJudge {
         if seen.watch.keys {
             self.projection.reset(seen);
             self.keys(seen.touched, seen.touched, report);
+        }
+        if let Some(follower) = &mut self.follower {
+            follower.reset(seen, report);
         }
     }
 
@@ -151,6 +188,9 @@ impl Judge<Raft> for RaftJudge {
                 self.keys(states, inboxes, report);
             }
         }
+        if let Some(follower) = &mut self.follower {
+            follower.after(seen, report);
+        }
     }
 
     fn recovers(&self) -> Option<&dyn Recovers<Raft>> {
@@ -162,9 +202,19 @@ impl Judge<Raft> for RaftJudge {
     }
 
     fn tally(&self) -> Tally {
-        let sometimes = self.possible.iter().map(|at| (SOMETIMES[*at], self.sometimes[*at])).collect();
+        let model = self.follower.as_ref().map_or_else(Tally::default, Follower::tally);
+        let sometimes = self.possible.iter().map(|at| (SOMETIMES[*at], self.sometimes[*at]));
+        // The model's counts tell of the executions that it followed; where an oracle sees the same, that tells more.
+        let further = model.sometimes.iter().filter(|(name, _)| !SOMETIMES.contains(name));
+        let sometimes = sometimes.chain(further.copied()).collect();
         let undecided = self.clients.iter().map(|clients| clients.undecided()).collect();
-        Tally { sometimes, undecided, ..Tally::default() }
+        Tally { sometimes, undecided, ..model }
+    }
+
+    fn model_fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
+        if let Some(follower) = &self.follower {
+            follower.fields(visit);
+        }
     }
 }
 

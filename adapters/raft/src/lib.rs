@@ -35,6 +35,7 @@ mod judge;
 #[cfg(feature = "since-0-6")]
 mod logger;
 mod machine;
+mod mapping;
 mod message;
 mod node;
 mod oracles;

@@ -6,7 +6,6 @@ use crate::disk::{self, DiskHandle};
 use crate::rng::mix;
 use crate::vocabulary::Vocabulary;
 use misrule_models::{Fields, NodeId};
-use std::collections::VecDeque;
 use std::fmt::Debug;
 
 /// Messages that one call into a node may send before the step budget is exceeded.
@@ -76,7 +75,7 @@ pub enum Input<M> {
 pub struct Context<M> {
     pub(crate) me: NodeId,
     pub(crate) nodes: NodeId,
-    pub(crate) outbox: VecDeque<(NodeId, M)>,
+    pub(crate) outbox: Vec<(NodeId, M)>,
     pub(crate) timers: u32,
     pub(crate) locals: u32,
     pub(crate) answers: Vec<(Call, Answer)>,
@@ -128,7 +127,7 @@ impl<M> Context<M> {
         if self.outbox.len() >= SENDS_MAX {
             budget::exceed(Budget::Sends);
         }
-        self.outbox.push_back((to, message));
+        self.outbox.push((to, message));
     }
 
     /// Answers a call; any node may. The client sees it at once. An answer to a call that is not open any more,

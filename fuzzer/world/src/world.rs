@@ -30,7 +30,6 @@ use crate::vocabulary::Vocabulary;
 use failures::failure;
 use misrule_models::NodeId;
 use recover::Ongoing;
-use std::collections::VecDeque;
 
 /// One system with its judge, simulated. It does nothing by itself.
 pub struct World<S: System, J> {
@@ -92,7 +91,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             cx: Context {
                 me: 0,
                 nodes: vocabulary.nodes,
-                outbox: VecDeque::new(),
+                outbox: Vec::new(),
                 timers: 0,
                 locals: 0,
                 answers: Vec::new(),

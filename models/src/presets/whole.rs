@@ -1,4 +1,4 @@
-//! `message` and `detailed`: the whole state as one key. What published tools count; for granularity studies
+//! `message`, `persistence` and `detailed`: the whole state as one key. What published tools count; for granularity studies
 //! and conformance, not for guidance.
 
 use crate::{Key, Lens, StableHasher};
@@ -9,6 +9,8 @@ use std::hash::Hasher;
 pub enum Detail {
     /// Roles, terms, logs and messages.
     Message,
+    /// Adds what is volatile against what is durable, where a view tells them apart.
+    Persistence,
     /// Adds timers and buffers.
     Detailed,
 }

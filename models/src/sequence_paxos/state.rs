@@ -1,9 +1,9 @@
 //! The variables of the protocol.
 
 use super::Sequence;
-use super::log::Log;
 use super::message::{Ballot, Envelope, LogSync, Outbox};
 use super::traffic::Traffic;
+use crate::Log;
 use crate::presets::Delivered;
 use crate::{Fields, NodeId};
 use std::fmt::Display;

@@ -17,6 +17,9 @@ use raft::{
     Config, Error, GetEntriesContext, LightReady, RaftState, RawNode, Ready, StateRole, Storage, StorageError,
 };
 
+/// The model follows these releases.
+pub(crate) const MODELLED: bool = true;
+
 /// Words of the settings that not every release has all of.
 pub(crate) const MEMBERSHIPS: &[&str] = &["off", "single", "joint"];
 pub(crate) const APPLIES: &[&str] = &["at-once", "later"];

@@ -12,6 +12,9 @@ use raft::eraftpb::{ConfChange, ConfState, Entry, EntryType, HardState, Message,
 use raft::util::limit_size;
 use raft::{Config, Error, Peer, RaftState, RawNode, Ready, StateRole, Storage, StorageError, is_empty_snap};
 
+/// The model does not have what these releases do.
+pub(crate) const MODELLED: bool = false;
+
 /// Words of the settings that not every release has all of.
 pub(crate) const MEMBERSHIPS: &[&str] = &["off"];
 pub(crate) const APPLIES: &[&str] = &["at-once"];

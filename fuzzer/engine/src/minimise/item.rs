@@ -9,7 +9,7 @@ use crate::recover::recover;
 use misrule_world::{
     Choice, ChoiceKind, Core, Effect, LinkOrder, Menu, NO_SESSION, NodeId, Report, Run, Slot, Watch,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A message's name: the item that sent it, and which of that item's messages on the link it is.
 pub(super) type Name = (u32, u16);
@@ -213,6 +213,21 @@ pub(super) fn unnamed(choices: &[Choice]) -> Vec<Item> {
     choices.iter().enumerate().map(item).collect()
 }
 
+/// Gives items that were moved their positions as ids, and says so to the messages that they send.
+pub(super) fn renumber(items: &mut [Item]) {
+    let places: BTreeMap<u32, u32> =
+        items.iter().enumerate().map(|(at, item)| (item.id, at as u32)).collect();
+    for (at, item) in items.iter_mut().enumerate() {
+        item.id = at as u32;
+        // A sender that is gone sends nothing: a name that no message has.
+        if let Some((source, _)) = &mut item.source
+            && *source != START
+        {
+            *source = places.get(source).copied().unwrap_or(START - 1);
+        }
+    }
+}
+
 /// Positions of the items in the causal past of the last item and of the last item at `also`. Faults of links have
 /// no place in that order and are all kept; so is what sessions do, since what one of them sees may be wrong
 /// because of what another one has seen. A recovery follows from the last items at all nodes of its core.
@@ -267,5 +282,28 @@ fn node(choice: Choice) -> Option<NodeId> {
         | Choice::Disk { node, .. }
         | Choice::Draw { node, .. } => Some(node),
         called => called.caller(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Item, START, renumber};
+    use misrule_world::{Choice, Slot};
+
+    fn delivery(id: u32, source: u32) -> Item {
+        let choice = Choice::Deliver(Slot { from: 0, to: 1, at: 1, kind: Slot::ANY_KIND });
+        Item { id, choice, source: Some((source, 0)) }
+    }
+
+    #[test]
+    fn messages_keep_their_senders_when_items_are_moved() {
+        let timer = |id| Item { id, choice: Choice::Timer { node: 0, timer: 0 }, source: None };
+        // The timer 3 came first and was moved; the sender 1 is gone.
+        let mut items =
+            [timer(0), delivery(2, 0), timer(3), delivery(4, 3), delivery(5, 1), delivery(6, START)];
+        renumber(&mut items);
+        let sources: Vec<Option<u32>> = items.iter().map(|item| item.source.map(|name| name.0)).collect();
+        assert_eq!(sources, [None, Some(0), None, Some(2), Some(START - 1), Some(START)]);
+        assert!(items.iter().enumerate().all(|(at, item)| item.id == at as u32));
     }
 }

@@ -11,7 +11,7 @@ mod simpler;
 use crate::draw::Drawer;
 use crate::execute::{Execution, Misfit, Mode, execute_explicit};
 use crate::fingerprint::Fingerprint;
-use item::{Item, ItemRun, Substitute, cone, unnamed};
+use item::{Item, ItemRun, Substitute, cone, renumber, unnamed};
 use misrule_world::{Choice, ChoiceKind, FaultProfile, NodeId, Rng, Run, Slot, Watch, whole_core};
 use simpler::{is_simpler, renamed, simpler};
 use std::collections::BTreeSet;
@@ -269,9 +269,8 @@ impl Search<'_> {
         kept
     }
 
-    /// Deleting is greedy and gets stuck. Walks that leave the schedule at some step and are shorter than what
-    /// is left of it, or that are short and start afresh, sometimes fail the same way; then deleting goes on
-    /// from there. Schedules that a person can take in are left as they are.
+    /// Deleting is greedy and gets stuck. Moving choices about and walking from some step on sometimes help; then
+    /// deleting goes on from there. Schedules that a person can take in are left as they are.
     fn search_nearby(&mut self) {
         let mut rng = Rng::new(self.fingerprint.0);
         let mut drawer = Drawer::new(self.faults);
@@ -279,30 +278,63 @@ impl Search<'_> {
         while self.steps - spent < WALK_STEPS * self.best.len().saturating_sub(SHORT) as u64
             && !self.exhausted()
         {
-            let afresh = rng.chance(1, 2);
-            let cut = if afresh { 0 } else { rng.below(self.best.len() as u32) as usize };
-            let afresh_room = WALK_LENGTHS[rng.below(WALK_LENGTHS.len() as u32) as usize];
-            let room = if afresh { afresh_room } else { self.best.len() - 1 - cut };
-            let prefix: Vec<Item> = self.best[..cut].to_vec();
-            if self.items.execute(self.run, self.seed, self.watch, &prefix, Substitute::InFront).is_some() {
-                continue;
+            let before = self.best.len();
+            if rng.chance(1, 2) {
+                self.shake(&mut rng);
+            } else {
+                self.walk(&mut drawer, &mut rng);
             }
-            drawer.reset(self.run.menu(), &mut rng);
-            let mut failure = self.items.walk(self.run, room, |menu| drawer.pick(menu, &mut rng));
-            if let (None, Some(Item { choice: Choice::Recover { core }, .. })) = (&failure, self.best.last())
-            {
-                failure = self.items.recover(self.run, *core);
+            if self.best.len() < before {
+                spent = self.steps;
             }
-            self.executions += 1;
-            self.spend();
-            if failure.is_some_and(|failure| Fingerprint::of(&failure) == self.fingerprint) {
-                let before = std::mem::replace(&mut self.best, self.items.renumbered());
+        }
+    }
+
+    /// Moves up to two choices elsewhere and leaves out up to three. What fails the same way and is no longer is the
+    /// new best, so that one move may prepare the next.
+    fn shake(&mut self, rng: &mut Rng) {
+        let mut candidate = self.best.clone();
+        let (moves, deletions) = (rng.below(3), rng.below(4));
+        for _ in 0..deletions.min(candidate.len() as u32 - 1) {
+            candidate.remove(rng.below(candidate.len() as u32) as usize);
+        }
+        for _ in 0..moves {
+            let item = candidate.remove(rng.below(candidate.len() as u32) as usize);
+            candidate.insert(rng.below(candidate.len() as u32 + 1) as usize, item);
+        }
+        renumber(&mut candidate);
+        if self.fails(&candidate, Substitute::InFront) && self.items.executed.len() <= self.best.len() {
+            let shorter = self.items.executed.len() < self.best.len();
+            self.best = self.items.renumbered();
+            if shorter {
                 self.reduce();
-                if self.best.len() < before.len() {
-                    spent = self.steps;
-                } else {
-                    self.best = before;
-                }
+            }
+        }
+    }
+
+    /// Leaves the schedule at some step and goes on at random for less than what is left of it, or starts afresh and
+    /// goes on for not long.
+    fn walk(&mut self, drawer: &mut Drawer, rng: &mut Rng) {
+        let afresh = rng.chance(1, 2);
+        let cut = if afresh { 0 } else { rng.below(self.best.len() as u32) as usize };
+        let afresh_room = WALK_LENGTHS[rng.below(WALK_LENGTHS.len() as u32) as usize];
+        let room = if afresh { afresh_room } else { self.best.len() - 1 - cut };
+        let prefix: Vec<Item> = self.best[..cut].to_vec();
+        if self.items.execute(self.run, self.seed, self.watch, &prefix, Substitute::InFront).is_some() {
+            return;
+        }
+        drawer.reset(self.run.menu(), rng);
+        let mut failure = self.items.walk(self.run, room, |menu| drawer.pick(menu, rng));
+        if let (None, Some(Item { choice: Choice::Recover { core }, .. })) = (&failure, self.best.last()) {
+            failure = self.items.recover(self.run, *core);
+        }
+        self.executions += 1;
+        self.spend();
+        if failure.is_some_and(|failure| Fingerprint::of(&failure) == self.fingerprint) {
+            let before = std::mem::replace(&mut self.best, self.items.renumbered());
+            self.reduce();
+            if self.best.len() >= before.len() {
+                self.best = before;
             }
         }
     }

@@ -11,7 +11,8 @@ use misrule_models::NodeId;
 impl<S: System, J: Judge<S>> World<S, J> {
     /// Moves what the node sent onto the links.
     pub(super) fn flush(&mut self, from: NodeId, report: &mut Report) {
-        while let Some((to, message)) = self.cx.outbox.pop_front() {
+        let mut outbox = std::mem::take(&mut self.cx.outbox);
+        for (to, message) in outbox.drain(..) {
             if self.watch.model {
                 self.sends.push((to, message.clone()));
             }
@@ -41,6 +42,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 self.overflow += 1;
             }
         }
+        self.cx.outbox = outbox;
     }
 
     #[cold]

@@ -1,0 +1,363 @@
+//! Reads steps of the implementation as actions of the model.
+//!
+//! A step is told as its parts, in this order: what came in, what the node became by it, the sync of its disk, what it
+//! knows to be committed then, and each message that it sent. The model judges each message by the node's state after
+//! the sync; that a node tells something before its sync shows where it stops in between: the model
+//! refuses the delivery.
+//!
+//! # Declared deviations
+//!
+//! Besides that of crash points, which every follower declares:
+//!
+//! | deviation | why |
+//! | --- | --- |
+//! | [`DISK_REFUSED`] | a node whose disk refuses an operation does nothing until it is started again; what of its last step is on the disk then, no action says |
+//!
+//! # Ignored by declaration
+//!
+//! | ignored | why nothing of the model can change |
+//! | --- | --- |
+//! | [`LINKS`] | messages on links are not in an open model; a delivery carries its contents |
+//! | [`QUIET`] | a tick or message after which the node is as it was, or a proposal that it did not take or passed on |
+//! | [`HALTED`] | see [`DISK_REFUSED`] |
+//!
+//! Proposals and reads that a follower passes on to its leader are no messages of the model: what matters is that the
+//! leader takes them. Compaction is not seen either: the model keeps whole logs, and where an image has none any more, what is
+//! committed stands for it. Of a change of leaders that is passed on, and of the answer to a read, the model has the term.
+//!
+//! Settings that the model does not have (`membership`, `flush`) are not followed, nor are releases before 0.6.
+
+mod messages;
+mod shadow;
+
+use crate::compat;
+use crate::message::{Kind, Wire};
+use crate::system::Raft;
+use crate::view::{Role, View};
+use messages::{Spare, to_entry, to_model};
+use misrule_models::raft::{self as model, Action, Envelope, Message, Projection, Rules, State};
+use misrule_models::{Event, Log, NodeId};
+use misrule_world::{Choice, DiskOperation, Input, Mapping, Seen, Setup};
+use raft::eraftpb::{Message as Theirs, MessageType};
+use shadow::Shadow;
+use std::cell::RefCell;
+use std::fmt::Debug;
+
+const LINKS: &str = "what happens to links and to messages on them";
+const QUIET: &str = "a step after which the node is as it was";
+const HALTED: &str = "what comes to a node whose disk has refused an operation";
+const DISK_REFUSED: &str = "a node starts after its disk has refused an operation";
+
+/// The model of the cluster that the setup describes; `None` where there are settings that the model does not have.
+pub(crate) fn model(setup: &Setup) -> Option<model::Raft> {
+    let settings = &setup.settings;
+    let is_modelled =
+        compat::MODELLED && settings.word("membership") == "off" && settings.word("flush") == "at-once";
+    let (pre_vote, check_quorum) = (settings.is_on("pre-vote"), settings.is_on("check-quorum"));
+    let rules = Rules { pre_vote, check_quorum, ..Rules::crate_0_7() };
+    is_modelled.then(|| model::Raft::open(settings.integer("nodes") as NodeId, rules)).flatten()
+}
+
+/// What a node was before the step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    role: Role,
+    term: u64,
+    commit: u64,
+    last: u64,
+    halted: bool,
+}
+
+impl Known {
+    fn of(view: &View) -> Self {
+        let last = view.image().last_index();
+        Self { role: view.role(), term: view.term(), commit: view.commit(), last, halted: view.is_halted() }
+    }
+}
+
+/// The mapping; it remembers what nodes were.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    known: Vec<Known>,
+    shadows: RefCell<Vec<Shadow>>,
+    spare: Spare,
+    /// The node that the last deviation is about.
+    deviates: Option<NodeId>,
+}
+
+type Events = Vec<Event<Action>>;
+
+impl Steps {
+    fn step(&mut self, seen: &Seen<'_, Raft>, me: NodeId, out: &mut Events) {
+        let view = &seen.views[usize::from(me)];
+        let before = self.known[usize::from(me)];
+        if seen.died {
+            return self.died(seen, me, before, out);
+        }
+        self.known[usize::from(me)] = Known::of(view);
+        match seen.choice {
+            Choice::Crash { .. } => return out.push(Event::Action(Action::Crash { node: me })),
+            Choice::Restart { .. } if before.halted => {
+                self.deviates = Some(me);
+                return out.push(Event::Deviation(DISK_REFUSED));
+            }
+            Choice::Restart { .. } => {
+                out.push(Event::Action(Action::Restart { node: me, commit: view.commit() as u32 }));
+            }
+            _ if before.halted => return out.push(Event::Ignored(HALTED)),
+            _ => self.came_in(seen, me, before, view, out),
+        }
+        became(seen, me, before, view, out);
+        self.sent(seen, me, out);
+        if out.is_empty() {
+            out.push(Event::Ignored(QUIET));
+        }
+    }
+
+    /// What the node was given.
+    fn came_in(&mut self, seen: &Seen<'_, Raft>, me: NodeId, before: Known, view: &View, out: &mut Events) {
+        match seen.input {
+            Some(Input::Message { from, message }) => {
+                self.arrived(*from, me, message.message(), before, view, out);
+            }
+            Some(Input::Timer(_)) if view.term() > before.term => {
+                out.push(Event::Action(Action::Timeout { node: me }));
+            }
+            Some(Input::Timer(_)) if sends(seen, Kind::RequestPreVote) => {
+                out.push(Event::Action(Action::PreVote { node: me }));
+            }
+            // Applying entries and telling of snapshots are none of the model's.
+            Some(Input::Timer(_) | Input::Local(_)) => {}
+            Some(Input::Request { .. }) => proposed(me, before, view, out),
+            None => out.push(Event::Unmapped("a step of a node without an input")),
+        }
+    }
+
+    fn arrived(
+        &mut self,
+        from: NodeId,
+        me: NodeId,
+        theirs: &Theirs,
+        before: Known,
+        view: &View,
+        out: &mut Events,
+    ) {
+        let entered = view.term() == theirs.term;
+        let heeds = match theirs.msg_type {
+            MessageType::MsgPropose => return proposed(me, before, view, out),
+            // Without a term: it is passed on or confirmed, and changes nothing that the model has.
+            MessageType::MsgReadIndex => return,
+            // The crate looks at nothing of what it has committed already.
+            MessageType::MsgAppend => theirs.index >= before.commit,
+            MessageType::MsgRequestVote if theirs.term > before.term && !entered => {
+                return out.push(Event::Ignored(QUIET));
+            }
+            MessageType::MsgRequestVote => entered && messages::node(view.vote()) == Some(from),
+            MessageType::MsgTimeoutNow => view.term() > theirs.term,
+            _ => true,
+        };
+        let Some(message) = to_model(theirs, &mut self.spare) else {
+            return out.push(Event::Unmapped("a message that the model does not have"));
+        };
+        let envelope = Envelope { from, to: me, message };
+        out.push(Event::Action(if heeds { Action::Deliver(envelope) } else { Action::Hear(envelope) }));
+    }
+
+    fn sent(&mut self, seen: &Seen<'_, Raft>, me: NodeId, out: &mut Events) {
+        for (to, wire) in seen.sends {
+            let theirs = wire.message();
+            if matches!(theirs.msg_type, MessageType::MsgPropose | MessageType::MsgReadIndex) {
+                continue;
+            }
+            let Some(message) = to_model(theirs, &mut self.spare) else {
+                return out.push(Event::Unmapped("a message that the model does not have"));
+            };
+            out.push(Event::Action(Action::Send(Envelope { from: me, to: *to, message })));
+        }
+    }
+
+    /// The node stopped in the middle of the step, and its view is that of before. Where it had synced its disk, the
+    /// others may see what it did by then; what it sent before its end is not judged.
+    fn died(&mut self, seen: &Seen<'_, Raft>, me: NodeId, before: Known, out: &mut Events) {
+        let starts = matches!(seen.choice, Choice::Restart { .. });
+        if seen.operations.contains(&DiskOperation::Sync) && !starts && !before.halted {
+            match seen.input {
+                Some(Input::Timer(_)) if !before.role.leads() => {
+                    out.push(Event::Action(Action::Timeout { node: me }));
+                }
+                // Of entries that a leader took, its followers may have heard; that it has them is known when it starts
+                // again.
+                Some(Input::Message { message, .. }) if message.kind() == Kind::Propose => {}
+                Some(Input::Message { from, message }) => {
+                    let theirs = message.message();
+                    let votes = |(_, wire): &(NodeId, Wire)| {
+                        wire.kind() == Kind::RequestVoteResponse && !wire.message().reject
+                    };
+                    let heeds = match theirs.msg_type {
+                        MessageType::MsgAppend => theirs.index >= before.commit,
+                        MessageType::MsgRequestVote => seen.sends.iter().any(votes),
+                        _ => true,
+                    };
+                    if let Some(message) = to_model(theirs, &mut self.spare) {
+                        let envelope = Envelope { from: *from, to: me, message };
+                        let action = if heeds { Action::Deliver(envelope) } else { Action::Hear(envelope) };
+                        out.push(Event::Action(action));
+                    }
+                    if before.role == Role::PreCandidate && sends(seen, Kind::RequestVote) {
+                        out.push(Event::Action(Action::Timeout { node: me }));
+                    }
+                    if before.role == Role::Candidate && sends(seen, Kind::Append) {
+                        out.push(Event::Action(Action::BecomeLeader { node: me }));
+                    }
+                }
+                _ => {}
+            }
+            out.push(Event::Action(Action::Persist { node: me }));
+        }
+        if !starts {
+            out.push(Event::Action(Action::Crash { node: me }));
+        }
+    }
+}
+
+/// What the node is by it, what its disk has, and what it knows to be committed.
+fn became(seen: &Seen<'_, Raft>, me: NodeId, before: Known, view: &View, out: &mut Events) {
+    let led = matches!(seen.input, Some(Input::Message { message, .. })
+        if matches!(message.kind(), Kind::Append | Kind::Heartbeat | Kind::Snapshot));
+    let won = matches!(seen.input, Some(Input::Message { message, .. })
+        if message.kind() == Kind::RequestPreVoteResponse && view.role() == Role::Candidate);
+    let (was, is) = (model_role(before.role), model_role(view.role()));
+    let same_term = view.term() == before.term;
+    let restarts = matches!(seen.choice, Choice::Restart { .. });
+    if won && before.role == Role::PreCandidate {
+        out.push(Event::Action(Action::Timeout { node: me }));
+    }
+    if restarts {
+    } else if is == model::Role::Leader && !(was == is && same_term) {
+        out.push(Event::Action(Action::BecomeLeader { node: me }));
+    } else if is == model::Role::Follower && was != is && same_term && !led {
+        out.push(Event::Action(Action::StepDown { node: me }));
+    }
+    if seen.operations.contains(&DiskOperation::Sync) {
+        out.push(Event::Action(Action::Persist { node: me }));
+    }
+    if !restarts && view.commit() > before.commit {
+        if view.role().leads() {
+            out.push(Event::Action(Action::AdvanceCommit { node: me }));
+        } else if !led {
+            out.push(Event::Action(Action::LearnCommit { node: me, index: view.commit() as u32 }));
+        }
+    }
+}
+
+/// What the views show of a node, with its log as the model has it in its shadow.
+fn project_node(
+    seen: &Seen<'_, Raft>,
+    node: NodeId,
+    shadow: &mut Shadow,
+    committed: &Log<model::LogEntry>,
+) -> Projection {
+    let view = &seen.views[usize::from(node)];
+    shadow.follow(&view.image(), committed);
+    let up = seen.up & (1 << node) != 0;
+    Projection {
+        up,
+        role: if up { model_role(view.role()) } else { model::Role::Follower },
+        term: view.term() as u32,
+        vote: messages::node(view.vote()),
+        commit: view.commit() as u32,
+        length: shadow.log().len(),
+        log: shadow.log().digest(),
+    }
+}
+
+/// Whether the node sent a message of this kind.
+fn sends(seen: &Seen<'_, Raft>, kind: Kind) -> bool {
+    seen.sends.iter().any(|(_, wire)| wire.kind() == kind)
+}
+
+/// A leader that has more entries than before has taken them; others have passed them on or dropped them.
+fn proposed(me: NodeId, before: Known, view: &View, out: &mut Events) {
+    if before.role.leads() {
+        let image = view.image();
+        let new = image.entries().iter().skip(before.last.saturating_sub(image.base().index) as usize);
+        out.extend(
+            new.map(|entry| Event::Action(Action::Propose { node: me, value: to_entry(entry).value })),
+        );
+    }
+}
+
+fn model_role(role: Role) -> model::Role {
+    match role {
+        Role::Follower | Role::Voter => model::Role::Follower,
+        Role::PreCandidate => model::Role::PreCandidate,
+        Role::Candidate => model::Role::Candidate,
+        Role::Leader | Role::Leaving => model::Role::Leader,
+    }
+}
+
+impl Mapping<Raft> for Steps {
+    type Model = model::Raft;
+
+    fn reset(&mut self, seen: &Seen<'_, Raft>) {
+        self.known.clear();
+        self.known.extend(seen.views.iter().map(Known::of));
+        self.shadows.get_mut().resize_with(seen.views.len(), Shadow::default);
+        self.deviates = None;
+    }
+
+    fn events(&mut self, seen: &Seen<'_, Raft>, out: &mut Events) {
+        self.deviates = None;
+        match seen.node {
+            Some(node) => self.step(seen, node, out),
+            None => out.push(Event::Ignored(LINKS)),
+        }
+    }
+
+    fn recycle(&mut self, events: &mut Events) {
+        for event in events.drain(..) {
+            if let Event::Action(Action::Deliver(envelope) | Action::Hear(envelope) | Action::Send(envelope)) =
+                event
+                && let Message::Append { entries, .. } = envelope.message
+            {
+                self.spare.give(entries);
+            }
+        }
+    }
+
+    fn project(&self, seen: &Seen<'_, Raft>, state: &mut State, only: Option<NodeId>) {
+        let only = only.or(self.deviates);
+        let mut shadows = self.shadows.borrow_mut();
+        for (node, shadow) in (0..).zip(shadows.iter_mut()) {
+            if only.is_none_or(|only| only == node) {
+                let projection = project_node(seen, node, shadow, state.committed());
+                state.resync_node(node, &projection, shadow.log().entries());
+            }
+        }
+    }
+
+    /// The model has judged what was sent, so that only the variables of the step's node are left to compare.
+    fn compare(&self, seen: &Seen<'_, Raft>, state: &State, full: bool) -> Option<String> {
+        let node = seen.node.filter(|_| full)?;
+        if seen.views[usize::from(node)].is_halted() {
+            return None;
+        }
+        let mut shadows = self.shadows.borrow_mut();
+        let theirs = project_node(seen, node, &mut shadows[usize::from(node)], state.committed());
+        let ours = state.projection(node);
+        if theirs == ours {
+            return None;
+        }
+        differ(node, "up", &theirs.up, &ours.up)
+            .or_else(|| differ(node, "term", &theirs.term, &ours.term))
+            .or_else(|| differ(node, "vote", &theirs.vote, &ours.vote))
+            .or_else(|| differ(node, "role", &theirs.role, &ours.role))
+            .or_else(|| differ(node, "commit", &theirs.commit, &ours.commit))
+            .or_else(|| differ(node, "log", &(theirs.length, theirs.log), &(ours.length, ours.log)))
+    }
+}
+
+fn differ<T: PartialEq + Debug>(node: NodeId, variable: &str, theirs: &T, ours: &T) -> Option<String> {
+    let text = || format!("{variable}: node {} has {theirs:?}, the model {ours:?}", node + 1);
+    (theirs != ours).then(text)
+}

@@ -1,0 +1,86 @@
+//! What a node of an implementation may send: in an open network the model says of each message whether the protocol
+//! lets this node send it now, not which messages there must be.
+
+use super::Raft;
+use super::message::{Envelope, Message};
+use super::state::{NodeState, Role, State};
+
+impl Raft {
+    pub(super) fn send(&self, state: &mut State, envelope: &Envelope) -> Result<(), &'static str> {
+        if !self.is_open() || envelope.to >= self.nodes || envelope.to == envelope.from {
+            return Err("the network is bounded, or the message is for nobody else");
+        }
+        let node = state.node(envelope.from);
+        let leads = envelope.message.leads() || matches!(envelope.message, Message::TimeoutNow { .. });
+        let is_of_next_term = !envelope.message.begins_term();
+        let may = match envelope.message {
+            _ if is_of_next_term => Ok(()),
+            _ if envelope.message.term() != node.term => Err("the term is not the node's"),
+            _ if leads && node.role != Role::Leader => Err("only a leader sends this"),
+            _ if !leads && !self.may_tell(node, None) => Err("the term is not on the disk"),
+            _ => Ok(()),
+        };
+        may?;
+        self.may_say(state, node, envelope)?;
+        if !leads && !is_of_next_term {
+            let node = state.node_mut(envelope.from);
+            node.told = (node.term, node.vote);
+        }
+        Ok(())
+    }
+
+    /// Whether others may hear of the node's term, and of this vote in it.
+    fn may_tell(&self, node: &NodeState, vote: Option<crate::NodeId>) -> bool {
+        !self.rules.persist_before_reply || node.has_on_disk(node.term, vote)
+    }
+
+    fn may_say(&self, state: &State, node: &NodeState, envelope: &Envelope) -> Result<(), &'static str> {
+        let Envelope { from, to, ref message } = *envelope;
+        let known = node.matched[usize::from(to)];
+        let (allowed, why) = match *message {
+            Message::Vote { last, .. } => (
+                node.role == Role::Candidate && last == node.last() && self.may_tell(node, Some(from)),
+                "only a candidate asks for votes, for its log and with its own vote on the disk",
+            ),
+            Message::VoteReply { granted, .. } => (
+                !granted || node.vote == Some(to) && self.may_tell(node, node.vote),
+                "the vote is another's, or not on the disk",
+            ),
+            Message::Append { previous, ref entries, commit, .. } => (
+                commit <= node.commit
+                    && node.term_at(previous.0) == Some(previous.1)
+                    && node.log.suffix(previous.0).starts_with(entries),
+                "the entries are not the leader's, or it has committed less",
+            ),
+            Message::AppendReply { matched: Some(index), .. } => {
+                let on_disk = !self.rules.persist_before_reply || node.disk.log.shares(&node.log, index);
+                (
+                    index <= node.verified.max(node.commit) && on_disk,
+                    "what is acknowledged is not known to be the leader's, or not on the disk",
+                )
+            }
+            Message::AppendReply { matched: None, .. }
+            | Message::HeartbeatReply { .. }
+            | Message::Note { .. } => (true, ""),
+            Message::Snapshot { last, .. } => (
+                self.rules.snapshots && last.0 <= node.commit && node.term_at(last.0) == Some(last.1),
+                "the leader has not committed so much, or other entries",
+            ),
+            Message::Heartbeat { commit, .. } => {
+                (commit <= node.commit.min(known), "the follower is not known to have so much")
+            }
+            Message::PreVote { term, last } => (
+                node.role == Role::PreCandidate && term == node.term + 1 && last == node.last(),
+                "only a node that asks for the next term, with its log, asks so",
+            ),
+            Message::PreVoteReply { term, granted } => (
+                !granted || state.promised == Some((from, to, term)),
+                "the vote would not be given, or nobody asked for it",
+            ),
+            Message::TimeoutNow { .. } => {
+                (self.may_hand_over(node, to), "the node is not known to have the whole log")
+            }
+        };
+        if allowed { Ok(()) } else { Err(why) }
+    }
+}
