@@ -7,6 +7,8 @@ fn main() -> ExitCode {
     targets.push(misrule_kv::kv());
     targets.push(misrule_omnipaxos::omnipaxos());
     targets.push(misrule_raft::raft());
+    #[cfg(feature = "openraft")]
+    targets.push(misrule_openraft::openraft());
     targets.push(misrule_redb::redb());
     targets.push(misrule_two_phase_commit::two_phase_commit());
     misrule::main(targets)

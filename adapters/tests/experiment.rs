@@ -240,13 +240,15 @@ fn the_ladder_has_every_planted_bug() {
 }
 
 #[test]
-fn the_first_comparison_is_as_it_was_registered() {
-    let first = dry_run("benches/experiments/first.toml");
-    assert_eq!(first["cells"].as_array().unwrap().len(), 10);
-    let hours = first["cpu_hours_left"].as_f64().unwrap();
-    assert!((hours - 16_000.0 / 3_600.0).abs() < 1e-9, "{hours}");
-    // Results of another one could not be compared with these.
-    assert_eq!(first["registration"], "bf2449f7f0b785cf");
+fn comparisons_are_as_they_were_registered() {
+    for (file, registration) in [("first", "bf2449f7f0b785cf"), ("second", "c21d85d5ba52ed94")] {
+        let planned = dry_run(&format!("benches/experiments/{file}.toml"));
+        assert_eq!(planned["cells"].as_array().unwrap().len(), 10);
+        let hours = planned["cpu_hours_left"].as_f64().unwrap();
+        assert!((hours - 16_000.0 / 3_600.0).abs() < 1e-9, "{hours}");
+        // Results of another one could not be compared with these.
+        assert_eq!(planned["registration"], registration);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folders below `oracles/` and the oracle that each is about.
-const PAIRS: [(&str, &str); 40] = [
+const PAIRS: [(&str, &str); 46] = [
     ("atomicity", "atomicity"),
     ("boot", "boot"),
     ("conformance", "conformance"),
@@ -26,6 +26,12 @@ const PAIRS: [(&str, &str); 40] = [
     ("kv-synced-log-survives", "durability"),
     ("model", "model"),
     ("model-property", "model-property"),
+    ("openraft-commit-has-quorum", "invariant"),
+    ("openraft-commit-of-a-minority", "invariant"),
+    ("openraft-leader-has-committed", "invariant"),
+    ("openraft-leader-has-quorum", "invariant"),
+    ("openraft-no-deadlock", "invariant"),
+    ("openraft-node-runs", "invariant"),
     ("panic", "panic"),
     ("progress", "progress"),
     ("raft-commit-monotone", "durability"),
@@ -51,11 +57,12 @@ const PAIRS: [(&str, &str); 40] = [
     ("vote-respected", "vote-respected"),
 ];
 
-/// Not replayed as they stand: one is an entry of a corpus, the others fail only on omnipaxos 0.2.3, raft 0.3.0 and redb
-/// 4.1.0, whose binaries are not built here and which `.ci/run history` replays.
-const ELSEWHERE: [&str; 4] = [
+/// Not replayed as they stand: one is an entry of a corpus, the others fail only on omnipaxos 0.2.3, openraft 0.9.24, raft
+/// 0.3.0 and redb 4.1.0, whose binaries are not built here and which `.ci/run history` replays.
+const ELSEWHERE: [&str; 5] = [
     "regression",
     "invariant-decided-index-monotone",
+    "openraft-commit-of-a-minority",
     "raft-pre-vote-quorum",
     "redb-commits-rolled-back-by-repair",
 ];
@@ -64,17 +71,19 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles")
 }
 
-/// The program that has the target of a schedule.
+/// The program that has the target of a schedule: the binary, or an example beside it.
 fn program(schedule: &Path) -> PathBuf {
     let ours = Path::new(env!("CARGO_BIN_EXE_misrule"));
     let text = std::fs::read_to_string(schedule).unwrap();
-    if text.contains("\ntarget misbehaves ") {
-        let example = ours.parent().unwrap().join("examples/misbehaves");
-        assert!(example.exists(), "not built: cargo build -p misrule-adapters --example misbehaves");
-        example
-    } else {
-        ours.to_owned()
+    let examples = [("misbehaves", "misrule-adapters"), ("openraft", "misrule-openraft")];
+    for (example, package) in examples {
+        if text.contains(&format!("\ntarget {example} ")) {
+            let program = ours.parent().unwrap().join("examples").join(example);
+            assert!(program.exists(), "not built: cargo build -p {package} --example {example}");
+            return program;
+        }
     }
+    ours.to_owned()
 }
 
 /// What a command prints as JSON.

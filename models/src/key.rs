@@ -14,6 +14,9 @@ pub struct Key {
     pub code: u64,
 }
 
+/// Names a facet of a campaign: the position of its lens, and its own within that lens.
+pub type FacetId = (u8, u8);
+
 /// Builds a key's code from small integers, most significant first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeyWriter {

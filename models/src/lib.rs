@@ -79,7 +79,7 @@ pub use error::ModelError;
 pub use graph::{
     Bound, Canonical, Checked, Exploration, Limits, StateGraph, Verdict, explore, state_graph, to_dot,
 };
-pub use key::{Key, KeyWriter, StableHasher, relation, stable_hash};
+pub use key::{FacetId, Key, KeyWriter, StableHasher, relation, stable_hash};
 pub use lens::{Lens, LensSet};
 pub use log::Log;
 pub use model::{Fields, Kind, Model, NodeId, Property, Refusal, Step};

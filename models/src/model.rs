@@ -37,6 +37,17 @@ pub trait Model: 'static {
     fn properties(&self) -> &'static [Property<Self>]
     where
         Self: Sized;
+
+    /// The names of the transitions that an implementation can make the model take, so that a campaign can say which
+    /// were never taken; empty where the model does not name them. What only the explorer takes is left out.
+    fn transitions(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The position of `action` among the [`transitions`](Self::transitions); beyond them where it is left out.
+    fn transition(&self, _action: &Self::Action) -> usize {
+        0
+    }
 }
 
 /// What became of an action.

@@ -82,24 +82,50 @@ pub enum Action {
     Restart(NodeId),
 }
 
+impl Action {
+    /// The names of all actions, at the positions that [`index`](Self::index) gives.
+    pub const NAMES: [&'static str; 10] = [
+        "RmPrepare",
+        "RmAbort",
+        "TmRcvPrepared",
+        "TmCommit",
+        "TmAbort",
+        "TmTimeout",
+        "RmRcvCommit",
+        "RmRcvAbort",
+        "Crash",
+        "Restart",
+    ];
+
+    /// The position of the action's name among [`NAMES`](Self::NAMES).
+    pub fn index(self) -> usize {
+        self.parts().0
+    }
+
+    /// The position of its name, and the node that it names.
+    fn parts(self) -> (usize, Option<NodeId>) {
+        match self {
+            Self::RmPrepare(rm) => (0, Some(rm)),
+            Self::RmAbort(rm) => (1, Some(rm)),
+            Self::TmRcvPrepared(rm) => (2, Some(rm)),
+            Self::TmCommit => (3, None),
+            Self::TmAbort => (4, None),
+            Self::TmTimeout => (5, None),
+            Self::RmRcvCommit(rm) => (6, Some(rm)),
+            Self::RmRcvAbort(rm) => (7, Some(rm)),
+            Self::Crash(node) => (8, Some(node)),
+            Self::Restart(node) => (9, Some(node)),
+        }
+    }
+}
+
 impl std::fmt::Debug for Action {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (name, node) = match *self {
-            Self::RmPrepare(rm) => ("RmPrepare", Some(rm)),
-            Self::RmAbort(rm) => ("RmAbort", Some(rm)),
-            Self::TmRcvPrepared(rm) => ("TmRcvPrepared", Some(rm)),
-            Self::TmCommit => ("TmCommit", None),
-            Self::TmAbort => ("TmAbort", None),
-            Self::TmTimeout => ("TmTimeout", None),
-            Self::RmRcvCommit(rm) => ("RmRcvCommit", Some(rm)),
-            Self::RmRcvAbort(rm) => ("RmRcvAbort", Some(rm)),
-            Self::Crash(node) => ("Crash", Some(node)),
-            Self::Restart(node) => ("Restart", Some(node)),
-        };
+        let (name, node) = self.parts();
         // Nodes count from 1 in text.
         match node {
-            Some(node) => write!(f, "{name}(n{})", u16::from(node) + 1),
-            None => f.write_str(name),
+            Some(node) => write!(f, "{}(n{})", Self::NAMES[name], u16::from(node) + 1),
+            None => f.write_str(Self::NAMES[name]),
         }
     }
 }
@@ -197,6 +223,14 @@ impl Model for TwoPhaseCommit {
             Action::Restart(node) => state.restart(node),
         }
         Step::Taken
+    }
+
+    fn transitions(&self) -> &'static [&'static str] {
+        &Action::NAMES
+    }
+
+    fn transition(&self, action: &Action) -> usize {
+        action.index()
     }
 
     fn enabled(&self, state: &State, out: &mut Vec<Action>) {

@@ -87,6 +87,8 @@ pub struct Walk<M: Model> {
     spare: Vec<M::State>,
     lost: bool,
     outcomes: Outcomes,
+    /// For each transition that the model names, how often it was taken.
+    taken: Vec<u64>,
 }
 
 impl<M: Model> Walk<M> {
@@ -102,6 +104,7 @@ impl<M: Model> Walk<M> {
         Self {
             candidates: vec![initial.clone()],
             initial,
+            taken: vec![0; model.transitions().len()],
             model,
             spare: Vec::new(),
             lost: false,
@@ -148,6 +151,11 @@ impl<M: Model> Walk<M> {
         &self.outcomes
     }
 
+    /// The transitions that the model names, and how often each was taken since the walk was made.
+    pub fn taken(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.model.transitions().iter().copied().zip(self.taken.iter().copied())
+    }
+
     /// Takes one event through the model. While the walk is lost, events are not counted.
     pub fn follow(&mut self, event: &Event<M::Action>) -> Walked {
         if self.lost {
@@ -155,7 +163,12 @@ impl<M: Model> Walk<M> {
         }
         let outcome = match event {
             Event::Action(action) => match self.take(action) {
-                Ok(outcome) => outcome,
+                Ok(outcome) => {
+                    if let Some(count) = self.taken.get_mut(self.model.transition(action)) {
+                        *count += 1;
+                    }
+                    outcome
+                }
                 Err(refusal) => {
                     self.outcomes.add(Outcome::Refused);
                     self.lost = true;

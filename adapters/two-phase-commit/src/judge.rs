@@ -1,9 +1,10 @@
 //! The judge: oracles over views, the model that follows, and the lenses.
 
+use crate::inbox::Inboxes;
 use crate::mapping::Steps;
 use crate::model::{EachInstance, State, Transactions};
 use crate::oracles::Oracles;
-use crate::projection::{Each, Inboxes, NODES_MAX, Projection};
+use crate::projection::{Each, NODES_MAX, Projection};
 use crate::recovery::Begun;
 use crate::system::TwoPhaseCommit;
 use misrule_models::LensSet;
@@ -61,7 +62,7 @@ impl TwoPhaseJudge {
         }
         let whole = ["waiting@impl", "message@impl", "detailed@impl"];
         let reads = lenses.iter().any(|lens| whole.contains(&lens.as_str()));
-        let inboxes = if reads { Inboxes::Read } else { Inboxes::Skip };
+        let inboxes = reads.then(Inboxes::default);
         Ok(Self {
             oracles: Oracles::new(managers),
             follower: Follower::new(model, Steps::default(), at_model),
@@ -76,7 +77,7 @@ impl TwoPhaseJudge {
         if !seen.watch.keys || seen.touched == 0 || self.lenses.is_empty() {
             return;
         }
-        self.projection.refresh(seen);
+        self.projection.refresh(seen, &report.pushed);
         self.lenses.keys(&self.projection, seen.touched, &mut report.keys);
     }
 }

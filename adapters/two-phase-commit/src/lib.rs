@@ -34,6 +34,7 @@
 
 mod bugs;
 mod coordinator;
+mod inbox;
 mod judge;
 mod manager;
 mod mapping;

@@ -193,7 +193,31 @@ impl Model for Transactions {
     fn properties(&self) -> &'static [Property<Self>] {
         &PROPERTIES
     }
+
+    fn transitions(&self) -> &'static [&'static str] {
+        &TRANSITIONS
+    }
+
+    fn transition(&self, action: &Action) -> usize {
+        match *action {
+            Action::Of(_, _, action) => action.index(),
+            Action::Crash(node) => One::Crash(node).index(),
+            Action::Restart(node) => One::Restart(node).index(),
+            Action::Begin(..) => One::NAMES.len(),
+        }
+    }
 }
+
+/// Those of one transaction, in their order, and one more.
+static TRANSITIONS: [&str; One::NAMES.len() + 1] = {
+    let mut names = ["Begin"; One::NAMES.len() + 1];
+    let mut at = 0;
+    while at < One::NAMES.len() {
+        names[at] = One::NAMES[at];
+        at += 1;
+    }
+    names
+};
 
 /// Whether the property that has this position among those of one transaction holds in every instance.
 fn every(model: &Transactions, state: &State, position: usize) -> bool {

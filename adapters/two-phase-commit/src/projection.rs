@@ -3,13 +3,14 @@
 //! There is one projection for each lane, so that transactions share one space of keys. It is kept up to date
 //! from the nodes that a step touched.
 
+use crate::inbox::Inboxes;
 use crate::state::{COORDINATOR, LANES_MAX, Lane, Message, Phase};
 use crate::system::TwoPhaseCommit;
 use misrule_models::presets::{
     Delivered, Detail, Inbox, LastDelivery, LogRelation, Replicas, WaitingMessage, Whole,
 };
 use misrule_models::{Key, Lens, NodeId, Replica, StableHasher, relation};
-use misrule_world::{Input, Seen};
+use misrule_world::{Input, Seen, bits};
 use std::hash::Hasher;
 
 /// The most nodes: the coordinator and six managers.
@@ -20,46 +21,25 @@ pub(crate) const NODES_MAX: usize = 7;
 pub(crate) struct Projection {
     lanes: [Transaction; LANES_MAX],
     count: u8,
-    inboxes: Inboxes,
-}
-
-/// Whether some lens wants to know which messages wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Inboxes {
-    /// None does.
-    #[default]
-    Skip,
-    /// One does.
-    Read,
+    /// Where some lens wants to know which messages wait.
+    inboxes: Option<Inboxes>,
 }
 
 impl Projection {
-    pub(crate) fn new(count: u8, inboxes: Inboxes) -> Self {
+    pub(crate) fn new(count: u8, inboxes: Option<Inboxes>) -> Self {
         Self { count, inboxes, ..Self::default() }
     }
 
     /// Takes over what a step changed; a step that touches every node sets everything.
-    pub(crate) fn refresh(&mut self, seen: &Seen<'_, TwoPhaseCommit>) {
+    pub(crate) fn refresh(&mut self, seen: &Seen<'_, TwoPhaseCommit>, pushed: &[(NodeId, NodeId, u16)]) {
         for (at, transaction) in self.lanes[..usize::from(self.count)].iter_mut().enumerate() {
             transaction.refresh(seen, at);
         }
-        if self.inboxes == Inboxes::Read {
-            self.read_inboxes(seen);
-        }
-    }
-
-    fn read_inboxes(&mut self, seen: &Seen<'_, TwoPhaseCommit>) {
-        let nodes = seen.views.len() as NodeId;
-        for to in (0..nodes).filter(|to| seen.touched & (1 << to) != 0) {
-            let mut waiting = [0_u32; LANES_MAX];
-            for (message, kind) in (0..nodes).flat_map(|from| seen.links.waiting(from, to)) {
-                let Some(txn) = message.txn() else { continue };
-                let at = usize::from(txn.lane) % LANES_MAX;
-                let round = seen.views[usize::from(to)].lanes[at].round;
-                waiting[at] |= 1 << (u64::from(kind) * 3 + relation(&txn.round, &round));
-            }
-            for (transaction, waiting) in self.lanes[..usize::from(self.count)].iter_mut().zip(waiting) {
-                transaction.inbox(to, waiting);
+        let Some(inboxes) = &mut self.inboxes else { return };
+        inboxes.refresh(seen, pushed);
+        for to in bits(seen.touched) {
+            for (at, transaction) in self.lanes[..usize::from(self.count)].iter_mut().enumerate() {
+                transaction.inbox(to, inboxes.waiting(to, at));
             }
         }
     }

@@ -106,6 +106,7 @@ mod experiment;
 mod findings;
 mod folder;
 mod interrupt;
+mod lens;
 mod numbers;
 mod resolve;
 mod schedules;

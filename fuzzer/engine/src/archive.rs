@@ -1,9 +1,10 @@
 //! The archive: what has been seen, and the shortest known way to it.
 
 use crate::way::Way;
-use misrule_world::{Key, Rng, mix};
+use misrule_world::{FacetId, Key, Rng, mix};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Cells of one lens beyond which new keys are counted but no longer kept: past a few thousand cells a lens
 /// guides nothing (`notes/frontier.md`).
@@ -22,12 +23,21 @@ pub struct Cell {
     owner: usize,
     /// The last run that claimed a new or shorter way to it.
     claimed: u64,
+    /// The last run that entered it.
+    entered: u64,
+    /// How many runs entered it.
+    runs: u64,
 }
 
 impl Cell {
     /// How many choices lead to it.
     pub fn depth(&self) -> u32 {
         self.way.as_ref().map_or(u32::MAX, Way::len)
+    }
+
+    /// How many runs entered it; a run that enters it several times counts once.
+    pub fn runs(&self) -> u64 {
+        self.runs
     }
 }
 
@@ -53,16 +63,24 @@ pub struct Archive {
     reachable: Vec<Vec<u32>>,
     /// For each lens, how many cells it has.
     counts: Vec<usize>,
+    /// For each facet that has any, how many cells it has.
+    facets: BTreeMap<FacetId, u64>,
     /// For each kept schedule, how many cells it owns.
     owned: FxHashMap<usize, u32>,
     run: u64,
-    beyond: u64,
+    /// For each lens, how many keys were not kept because it was full.
+    beyond: Vec<u64>,
 }
 
 impl Archive {
     /// An archive for so many lenses.
     pub fn new(lenses: usize) -> Self {
-        Self { reachable: vec![Vec::new(); lenses], counts: vec![0; lenses], ..Self::default() }
+        Self {
+            reachable: vec![Vec::new(); lenses],
+            counts: vec![0; lenses],
+            beyond: vec![0; lenses],
+            ..Self::default()
+        }
     }
 
     /// A new run begins.
@@ -76,6 +94,10 @@ impl Archive {
         if let Some(at) = self.index.get(&id) {
             let cell = &mut self.cells[*at as usize];
             cell.visits += 1;
+            if cell.entered != self.run {
+                cell.entered = self.run;
+                cell.runs += 1;
+            }
             let shorter = match &cell.way {
                 Some(way) => depth.saturating_add(depth / 8 + 2) < way.len(),
                 None => true,
@@ -88,13 +110,15 @@ impl Archive {
         }
         let lens = usize::from(key.lens);
         if self.counts[lens] >= CELLS_MAX {
-            self.beyond += 1;
+            self.beyond[lens] += 1;
             return Met::Beyond;
         }
         let at = self.cells.len() as u32;
         self.counts[lens] += 1;
         self.index.insert(id, at);
-        self.cells.push(Cell { key: id, way: None, visits: 1, owner: usize::MAX, claimed: self.run });
+        *self.facets.entry((key.lens, key.facet)).or_default() += 1;
+        let (claimed, entered) = (self.run, self.run);
+        self.cells.push(Cell { key: id, way: None, visits: 1, owner: usize::MAX, claimed, entered, runs: 1 });
         Met::New(at)
     }
 
@@ -138,9 +162,19 @@ impl Archive {
         self.counts.get(lens).copied().unwrap_or(0)
     }
 
-    /// Keys that were not kept because their lens was full.
-    pub fn beyond(&self) -> u64 {
-        self.beyond
+    /// The facets that have cells, in order, and how many.
+    pub fn facets(&self) -> impl Iterator<Item = (FacetId, u64)> {
+        self.facets.iter().map(|(id, cells)| (*id, *cells))
+    }
+
+    /// How many runs there were.
+    pub fn runs(&self) -> u64 {
+        self.run
+    }
+
+    /// For each lens, how many keys were not kept because it was full.
+    pub fn beyond(&self) -> &[u64] {
+        &self.beyond
     }
 
     /// Of some randomly drawn cells of a lens with a way of at most `depth_max` choices, the one least

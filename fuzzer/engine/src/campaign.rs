@@ -2,6 +2,7 @@
 
 use crate::afl::{Loop, Settings};
 use crate::classify::Class;
+use crate::coverage::{FacetKeys, Sample, Samples, keys};
 use crate::execute::{Execution, Misfit, Mode, execute_explicit};
 use crate::finding::Finding;
 use crate::fingerprint::Fingerprint;
@@ -14,9 +15,10 @@ use crate::way::Way;
 use crate::{EngineError, MutatorYield};
 use misrule_models::stable_hash;
 use misrule_world::{
-    CallCounts, Choice, ChoiceKind, Expectation, Failure, FaultCount, FaultProfile, Run, Schedule, Setup,
-    Tally, Target, Watch, mix,
+    CallCounts, Choice, ChoiceKind, Expectation, FacetId, Failure, FaultCount, FaultProfile, Run, Schedule,
+    Setup, Tally, Target, Watch, mix,
 };
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// When the model's state is compared with the implementation's.
@@ -159,8 +161,14 @@ pub struct Summary {
     pub steps_returning: u64,
     /// Cells of each lens, in the order of the setup's lenses.
     pub cells: Vec<usize>,
-    /// Keys not kept because their lens was full.
-    pub keys_beyond: u64,
+    /// Keys of each lens that were not kept because it was full.
+    pub keys_beyond: Vec<u64>,
+    /// Cells over time, at executions whose numbers grow by a fifth.
+    pub samples: Vec<Sample>,
+    /// What the cells of each facet stand for.
+    pub keys: BTreeMap<FacetId, FacetKeys>,
+    /// Executions that could enter cells: those of the campaign, and those of the corpus that fed it.
+    pub executions_entering: u64,
     /// Schedules kept.
     pub kept: usize,
     /// Whether the strategy ended the campaign, since it has run all that there is in its scope.
@@ -212,6 +220,7 @@ pub fn campaign(campaign: &Campaign<'_>, observer: &mut dyn Observer) -> Result<
         outcome: Outcome::default(),
         last_new: 0,
         counted: 0,
+        samples: Samples::default(),
     };
     state.replay_corpus()?;
     state.fuzz()?;
@@ -230,6 +239,7 @@ struct Running<'a> {
     last_new: u64,
     /// Findings that count for the end of the campaign.
     counted: usize,
+    samples: Samples,
 }
 
 impl Running<'_> {
@@ -295,6 +305,10 @@ impl Running<'_> {
                 self.fail(failure, choices);
             } else if let Some(way) = kept {
                 self.check_kept(&way);
+            }
+            let (executions, steps) = (self.outcome.summary.executions, self.outcome.summary.steps);
+            if self.samples.are_due(executions) {
+                self.samples.take(executions, steps, self.observer.elapsed(), self.fuzz.archive()?);
             }
             let progress = self.progress()?;
             if self.observer.progress(&progress) {
@@ -370,7 +384,11 @@ impl Running<'_> {
         let summary = &mut self.outcome.summary;
         let archive = self.fuzz.archive()?;
         summary.cells = (0..archive.lenses()).map(|lens| archive.count(lens)).collect();
-        summary.keys_beyond = archive.beyond();
+        summary.keys_beyond = archive.beyond().to_vec();
+        let elapsed = self.observer.elapsed();
+        summary.samples = self.samples.end(summary.executions, summary.steps, elapsed, archive);
+        summary.keys = keys(archive);
+        summary.executions_entering = archive.runs();
         summary.kept = self.fuzz.kept();
         summary.mutators = self.fuzz.yields();
         summary.corpus_digest = mix(summary.corpus_digest ^ archive.digest());

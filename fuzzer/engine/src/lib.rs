@@ -8,7 +8,9 @@ mod audit;
 mod campaign;
 mod check;
 mod classify;
+mod coverage;
 mod crash_states;
+mod diagnose;
 mod draw;
 mod draw_clients;
 mod draw_disk;
@@ -33,7 +35,9 @@ pub use audit::{Audit, AuditOptions, AuditRow, audit};
 pub use campaign::{Campaign, Conformance, Entry, Observer, Options, Outcome, Progress, Summary, campaign};
 pub use check::{Difference, check};
 pub use classify::Class;
+pub use coverage::{FacetKeys, Sample};
 pub use crash_states::{BrokenStates, CrashCounts, CrashOptions, CrashReport, crash_states};
+pub use diagnose::{DiagnoseOptions, Diagnosis, LensDiagnosis, Wanted, diagnose};
 pub use draw::Drawer;
 pub use execute::{
     Chooser, Execution, Misfit, Mode, TailChooser, Unwatched, Watcher, execute, execute_explicit,

@@ -43,8 +43,8 @@ fn frontier_keeps_cells_returns_to_them_and_leaves_a_share_to_random() {
     assert!(summary.cells[0] > 50, "{:?}", summary.cells);
     assert!(summary.kept > 10, "{}", summary.kept);
     assert!(summary.steps_returning > 0);
-    // A return is followed by at least as many exploring steps, and 30 % of the steps never return.
-    assert!(summary.steps_returning * 2 <= summary.steps, "{summary:?}");
+    // Half of the steps never return, and ways are at most twice as long as what is explored behind them.
+    assert!(summary.steps_returning * 3 <= summary.steps, "{summary:?}");
     assert!(summary.mutators.iter().all(|row| row.executions > 0), "{:?}", summary.mutators);
 }
 

@@ -225,7 +225,8 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
 
     /// What was counted.
     pub fn tally(&self) -> Tally {
-        Tally { events: *self.walk.outcomes(), ..self.tally.clone() }
+        let transitions = self.walk.taken().collect();
+        Tally { events: *self.walk.outcomes(), transitions, ..self.tally.clone() }
     }
 }
 

@@ -84,6 +84,8 @@ pub struct Tally {
     pub deviations: Vec<(&'static str, u64)>,
     /// `sometimes` properties and in how many executions each was seen.
     pub sometimes: Vec<(&'static str, u64)>,
+    /// Transitions of the model by name, and how often each was taken; empty where the model does not name them.
+    pub transitions: Vec<(&'static str, u64)>,
     /// Oracles that could not decide, and in how many executions: neither pass nor fail.
     pub undecided: Vec<(&'static str, u64)>,
 }

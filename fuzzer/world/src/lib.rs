@@ -48,7 +48,7 @@ pub use judge::{Judge, Seen, Tally};
 pub use keep::{Keep, KeepError, KeepShape};
 pub use links::Links;
 pub use menu::{Menu, bits, nth_bit};
-pub use misrule_models::{Fields, Key, NodeId};
+pub use misrule_models::{FacetId, Fields, Key, NodeId};
 pub use profile::{FaultKind, FaultProfile, FaultWeights};
 pub use recovery::{CORE_NODES_MAX, Core, Recovering, Recovers, Recovery, Standing, whole_core};
 pub use report::{Change, Effect, Failure, Report, TraceStep, Watch};

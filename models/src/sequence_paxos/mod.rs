@@ -284,4 +284,54 @@ impl Model for SequencePaxos {
     fn properties(&self) -> &'static [Property<Self>] {
         properties::PROPERTIES
     }
+
+    fn transitions(&self) -> &'static [&'static str] {
+        &TRANSITIONS
+    }
+
+    fn transition(&self, action: &Action) -> usize {
+        const KINDS: usize = Message::KINDS.len();
+        match action {
+            Action::Deliver { message, .. } => usize::from(message.kind()),
+            Action::Append { .. } => KINDS,
+            Action::Tick { elected: Some(_), .. } => KINDS + 1,
+            Action::Tick { elected: None, .. } => KINDS + 2,
+            Action::Reconnected { .. } => KINDS + 3,
+            Action::Crash { .. } => KINDS + 4,
+            Action::Restart { .. } => KINDS + 5,
+            Action::Elect { .. } | Action::Resend { .. } | Action::Cut { .. } => TRANSITIONS.len(),
+        }
+    }
+}
+
+/// Deliveries by kind, in the order of [`Message::KINDS`], and what else an implementation does. Parts of a tick and
+/// cuts are the explorer's.
+const TRANSITIONS: [&str; Message::KINDS.len() + 6] = [
+    "Deliver Prepare",
+    "Deliver Promise",
+    "Deliver AcceptSync",
+    "Deliver AcceptDecide",
+    "Deliver Accepted",
+    "Deliver NotAccepted",
+    "Deliver Decide",
+    "Deliver PrepareReq",
+    "Deliver ProposalForward",
+    "Append",
+    "Tick with an election",
+    "Tick",
+    "Reconnected",
+    "Crash",
+    "Restart",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{Message, TRANSITIONS};
+
+    #[test]
+    fn deliveries_are_named_by_kind() {
+        for (kind, name) in Message::KINDS.iter().zip(TRANSITIONS) {
+            assert_eq!(name, format!("Deliver {kind}"));
+        }
+    }
 }

@@ -7,6 +7,7 @@ mod crash_states;
 mod experiment;
 mod fuzz;
 mod history;
+mod lens;
 mod list;
 mod minimize;
 mod model;
@@ -44,6 +45,7 @@ enum Command {
     Experiment(experiment::Arguments),
     Report(report::Arguments),
     History(history::Arguments),
+    Lens(lens::Arguments),
 }
 
 impl Cli {
@@ -63,6 +65,7 @@ impl Cli {
             Command::Experiment(arguments) => experiment::run(arguments, session),
             Command::Report(arguments) => report::run(arguments, session),
             Command::History(arguments) => history::run(arguments, session),
+            Command::Lens(arguments) => lens::run(arguments, session),
         }
     }
 }

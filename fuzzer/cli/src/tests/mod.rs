@@ -6,6 +6,7 @@ mod crash_states;
 mod errors;
 mod fuzz;
 mod history;
+mod lens;
 mod recovery;
 mod replay;
 

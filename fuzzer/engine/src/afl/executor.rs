@@ -65,6 +65,8 @@ pub(crate) struct WorldExecutor<OT> {
     pub(crate) laps: Laps,
     /// Whether the guidance has nothing left to run.
     pub(crate) done: bool,
+    /// Whether lenses look at the next execution.
+    pub(crate) keys: bool,
 }
 
 impl<OT> WorldExecutor<OT> {
@@ -77,7 +79,19 @@ impl<OT> WorldExecutor<OT> {
     ) -> Self {
         let (report, choices, laps) = (Report::default(), Vec::new(), Laps::default());
         let sampler = Sampler::new(settings.recovery, &*run, settings.seed);
-        Self { run, guidance, settings, observers, handle, report, choices, sampler, laps, done: false }
+        Self {
+            run,
+            guidance,
+            settings,
+            observers,
+            handle,
+            report,
+            choices,
+            sampler,
+            laps,
+            done: false,
+            keys: true,
+        }
     }
 
     fn watch(&self, execution: u64) -> Watch {
@@ -87,8 +101,8 @@ impl<OT> WorldExecutor<OT> {
             crate::Conformance::Off => false,
         };
         Watch {
-            keys: self.settings.keys,
-            model: conformance || self.settings.model_guides,
+            keys: self.settings.keys && self.keys,
+            model: conformance || (self.settings.model_guides && self.keys),
             conformance,
             trace: false,
         }

@@ -117,6 +117,7 @@ impl Stage<WorldExecutor<Observers>, Manager, State, Engine> for Explore {
         let start = executor.laps.now();
         let plan = executor.guidance.plan(state.metadata::<Archive>()?, &mut self.rng);
         let mutant = if plan.mutate { self.mutant(state, &plan, executor.settings.steps_max)? } else { None };
+        executor.keys = plan.keys;
         let tail = Tail { seed: self.rng.next(), steps: plan.tail, faults: executor.settings.faults };
         let (mutator, input) = match mutant {
             Some((at, input)) => (Some(at), Candidate { tail: Some(tail), ..input }),

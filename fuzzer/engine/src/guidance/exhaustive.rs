@@ -165,7 +165,7 @@ fn faults(asked: Asked, menu: &Menu, out: &mut Vec<Choice>) {
 impl Guidance for Exhaustive {
     fn plan(&mut self, _archive: &Archive, _rng: &mut Rng) -> Plan {
         (self.depth, self.requests, self.turn) = (0, 0, 0);
-        Plan { way: Way::default(), mutate: false, tail: self.steps, arm: 0 }
+        Plan { way: Way::default(), mutate: false, tail: self.steps, arm: 0, keys: true }
     }
 
     fn pick(&mut self, menu: &Menu, _rng: &mut Rng) -> Option<Choice> {

@@ -1,7 +1,9 @@
 //! `frontier`: return to a rarely visited cell, explore onward, longer on novelty.
 //!
-//! After Go-Explore (Ecoffet et al. 2021, "First return, then explore"), with the parameters that two rounds
-//! of trials chose (`notes/frontier.md`, second round, section 5). One configuration for all targets.
+//! After Go-Explore (Ecoffet et al. 2021, "First return, then explore"), with the parameters of two rounds of trials
+//! (`notes/frontier.md`, second round, section 5), but for the share of random steps and the reach of short suffixes:
+//! those trials returned by snapshots, and here returning costs steps (`benches/results/frontier-trials.txt`). One
+//! configuration for all targets.
 
 use super::ladder::EqualSteps;
 use super::random::Random;
@@ -12,15 +14,18 @@ use misrule_world::{Choice, FaultProfile, Menu, Report, Rng};
 use std::ops::ControlFlow;
 
 /// Parts in 100 of the steps that stay with the random ladder: it bounds the loss where a lens misleads.
-const RANDOM_PART: u64 = 30;
+const RANDOM_PART: u64 = 50;
+/// Of so many random executions the lenses look at one. The others run as fast as `random` does.
+const LOOK_EVERY: u64 = 8;
 /// Parts in 100 of the steps that go to mutants of kept schedules.
 const MUTANT_PART: u64 = 5;
 /// Mean lengths of the exploring suffix, equal steps each.
 const SUFFIXES: [u32; 4] = [20, 200, 1_000, 3_000];
 /// Cells drawn for each pick; the least visited wins.
 const TOURNAMENT: u32 = 8;
-/// Longest way from which to explore.
-const DEPTH_MAX: u32 = 30_000;
+/// Longest way to a cell from which to explore, in means of the suffix: returning costs steps as well, and a short
+/// suffix behind a long way explores next to nothing.
+const DEPTH_MEANS: u32 = 2;
 /// Steps drawn after a mutant.
 const MUTANT_TAIL: u32 = 20;
 
@@ -32,6 +37,8 @@ const EXPLORE: usize = 1 << 16;
 pub(super) struct Frontier {
     random: Random,
     random_steps: u64,
+    /// Random executions.
+    fresh: u64,
     mutant_steps: u64,
     all_steps: u64,
     suffixes: EqualSteps,
@@ -46,6 +53,7 @@ impl Frontier {
         Self {
             random: Random::new(faults, steps_max),
             random_steps: 0,
+            fresh: 0,
             mutant_steps: 0,
             all_steps: 0,
             suffixes: EqualSteps::new(SUFFIXES.len()),
@@ -55,17 +63,16 @@ impl Frontier {
         }
     }
 
-    /// A return to a cell with a suffix at least as long as the way, so that at most half of the steps are
-    /// spent on returning.
+    /// A return to a cell that is not far, and a suffix.
     fn explore(&mut self, archive: &Archive, rng: &mut Rng) -> Option<Plan> {
         let rung = self.suffixes.next();
         let lens = self.lenses.next();
-        let depth_max = DEPTH_MAX.min(self.steps_max.saturating_sub(1));
-        let cell = archive.pick(lens, TOURNAMENT, depth_max, rng)?;
-        let way = cell.way.clone()?;
-        self.mean = SUFFIXES[rung];
-        let tail = rng.geometric(self.mean).max(way.len()).min(self.steps_max - way.len());
-        Some(Plan { way, mutate: false, tail, arm: EXPLORE + (rung << 8) + lens })
+        let mean = SUFFIXES[rung];
+        let depth_max = (DEPTH_MEANS * mean).min(self.steps_max.saturating_sub(1));
+        let way = archive.pick(lens, TOURNAMENT, depth_max, rng)?.way.clone()?;
+        self.mean = mean;
+        let tail = rng.geometric(mean).min(self.steps_max - way.len());
+        Some(Plan { way, mutate: false, tail, arm: EXPLORE + (rung << 8) + lens, keys: true })
     }
 }
 
@@ -74,7 +81,8 @@ impl Guidance for Frontier {
         let fresh = self.random.plan(archive, rng);
         self.mean = 0;
         if self.random_steps * 100 <= self.all_steps * RANDOM_PART {
-            return fresh;
+            self.fresh += 1;
+            return Plan { keys: self.fresh % LOOK_EVERY == 1, ..fresh };
         }
         if self.mutant_steps * 100 <= self.all_steps * MUTANT_PART {
             return Plan { mutate: true, tail: MUTANT_TAIL, arm: MUTANT, ..fresh };

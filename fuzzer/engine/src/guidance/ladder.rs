@@ -24,7 +24,43 @@ impl EqualSteps {
 
 /// Lengths of random executions: the best length differs a thousandfold between targets, and no length fits
 /// all (`notes/frontier.md`).
-pub(super) const LENGTHS: [u32; 7] = [30, 100, 300, 1_000, 3_000, 10_000, 30_000];
+const LENGTHS: [u32; 7] = [30, 100, 300, 1_000, 3_000, 10_000, 30_000];
+
+/// The lengths of the ladder that are no longer than `steps_max`; at least one.
+pub(super) fn lengths(steps_max: u32) -> Vec<u32> {
+    let mut lengths: Vec<u32> = LENGTHS.iter().copied().filter(|length| *length <= steps_max).collect();
+    if lengths.is_empty() {
+        lengths.push(steps_max);
+    }
+    lengths
+}
+
+/// The ladder for executions that no strategy plans.
+#[derive(Clone, Debug)]
+pub(crate) struct Ladder {
+    lengths: Vec<u32>,
+    shares: EqualSteps,
+    /// The length that came last, by position.
+    last: usize,
+}
+
+impl Ladder {
+    pub(crate) fn new(steps_max: u32) -> Self {
+        let lengths = lengths(steps_max);
+        Self { shares: EqualSteps::new(lengths.len()), lengths, last: 0 }
+    }
+
+    /// The next length.
+    pub(crate) fn next(&mut self) -> u32 {
+        self.last = self.shares.next();
+        self.lengths[self.last]
+    }
+
+    /// Charges the steps of the execution that had the length.
+    pub(crate) fn charge(&mut self, steps: u64) {
+        self.shares.charge(self.last, steps);
+    }
+}
 
 #[cfg(test)]
 mod tests {

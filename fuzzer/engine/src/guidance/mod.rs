@@ -12,6 +12,8 @@ mod pos;
 mod priority;
 mod random;
 
+pub(crate) use ladder::Ladder;
+
 use crate::archive::Archive;
 use crate::execute::Execution;
 use crate::way::Way;
@@ -47,6 +49,8 @@ pub struct Plan {
     pub tail: u32,
     /// Which of the strategy's arms this is; meaningful to the strategy only.
     pub arm: usize,
+    /// Whether lenses look at the execution. Where they do not, it is faster and shows nothing new.
+    pub keys: bool,
 }
 
 /// What a strategy listens to where the user names no lens or signal.
@@ -78,7 +82,7 @@ pub struct Strategy {
 pub const STRATEGIES: [Strategy; 10] = [
     Strategy {
         name: "frontier",
-        about: "returns to rarely visited cells and explores onward; 30 % of the steps stay random",
+        about: "returns to rarely visited cells and explores onward; half of the steps stay random",
         listens: Listens::Lenses,
         make: |faults, lenses, steps_max| Box::new(frontier::Frontier::new(faults, lenses, steps_max)),
     },

@@ -1,6 +1,6 @@
 //! `random`: enabled choices by weight, and a ladder of lengths. Everything else is measured against it.
 
-use super::ladder::{EqualSteps, LENGTHS};
+use super::ladder::{EqualSteps, lengths};
 use super::{Guidance, Plan};
 use crate::archive::Archive;
 use crate::draw::Drawer;
@@ -19,10 +19,7 @@ pub(super) struct Random {
 
 impl Random {
     pub(super) fn new(faults: FaultProfile, steps_max: u32) -> Self {
-        let mut lengths: Vec<u32> = LENGTHS.iter().copied().filter(|length| *length <= steps_max).collect();
-        if lengths.is_empty() {
-            lengths.push(steps_max);
-        }
+        let lengths = lengths(steps_max);
         let shares = EqualSteps::new(lengths.len());
         Self { drawer: Drawer::new(faults), lengths, shares, fresh: true }
     }
@@ -45,7 +42,7 @@ impl Guidance for Random {
     fn plan(&mut self, _archive: &Archive, _rng: &mut Rng) -> Plan {
         let arm = self.shares.next();
         self.fresh = true;
-        Plan { way: Way::default(), mutate: false, tail: self.lengths[arm], arm }
+        Plan { way: Way::default(), mutate: false, tail: self.lengths[arm], arm, keys: true }
     }
 
     fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {

@@ -127,6 +127,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     for problem in &problems {
         session.warn(problem)?;
     }
+    plan.write_lenses(&folder, &outcome.summary)?;
     plan.write_manifest(&folder, Some(verdict))?;
     let mut findings = Vec::new();
     for (saved, finding) in watched.saved.iter().zip(&outcome.findings) {

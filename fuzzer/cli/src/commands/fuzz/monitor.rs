@@ -8,7 +8,7 @@ use crate::interrupt;
 use crate::session::Session;
 use misrule_engine::{Finding, Observer, Progress};
 use misrule_report::terminal::{self, grouped};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Duration;
 
 /// Between two progress lines on a terminal, where the line is rewritten.
@@ -23,23 +23,6 @@ pub(super) struct Watched {
     /// Seconds of processor time since the start, where they can be told.
     pub(super) cpu_seconds: Option<f64>,
     pub(super) saved: Vec<Saved>,
-    samples: Vec<Sample>,
-}
-
-/// How far a campaign was at some moment.
-struct Sample {
-    seconds: f64,
-    progress: Progress,
-}
-
-impl Watched {
-    /// Cells over time: samples at executions whose numbers grow by a fifth.
-    pub(super) fn coverage(&self) -> Value {
-        let sample = |Sample { seconds, progress }: &Sample| {
-            json!([progress.executions, progress.steps, seconds, progress.cells])
-        };
-        self.samples.iter().map(sample).collect()
-    }
 }
 
 /// Time and processor time since the start.
@@ -63,9 +46,6 @@ pub(super) struct Monitor<'m, 's> {
     saved: Vec<Saved>,
     /// When the execution failed whose finding is being minimised.
     failed: Option<Moment>,
-    samples: Vec<Sample>,
-    /// The execution after which the next sample is taken.
-    sample_at: u64,
     error: Option<Error>,
 }
 
@@ -88,8 +68,6 @@ impl<'m, 's> Monitor<'m, 's> {
             drawn: false,
             saved: Vec::new(),
             failed: None,
-            samples: Vec::new(),
-            sample_at: 1,
             error: None,
         }
     }
@@ -100,7 +78,7 @@ impl<'m, 's> Monitor<'m, 's> {
         self.wipe()?;
         match self.error {
             Some(error) => Err(error),
-            None => Ok(Watched { seconds, cpu_seconds, saved: self.saved, samples: self.samples }),
+            None => Ok(Watched { seconds, cpu_seconds, saved: self.saved }),
         }
     }
 
@@ -171,12 +149,6 @@ impl Observer for Monitor<'_, '_> {
     }
 
     fn progress(&mut self, progress: &Progress) -> bool {
-        // Asked by number, so that the clock is read rarely.
-        if progress.executions >= self.sample_at {
-            self.sample_at = progress.executions + (progress.executions / 5).max(1);
-            self.samples
-                .push(Sample { seconds: self.stopwatch.elapsed().as_secs_f64(), progress: *progress });
-        }
         if !self.quiet {
             let elapsed = self.stopwatch.elapsed();
             if elapsed >= self.next {

@@ -6,9 +6,10 @@ use crate::clock;
 use crate::exit::Error;
 use crate::findings::pretty;
 use crate::folder::{Folder, write};
+use crate::lens::record::{LENSES, Record};
 use crate::resolve;
 use crate::session::Session;
-use misrule_engine::{Budget, Conformance, LIBAFL_VERSION, Options};
+use misrule_engine::{Budget, Conformance, LIBAFL_VERSION, Options, Summary};
 use misrule_world::{Setup, Target, mix};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -143,6 +144,12 @@ impl<'a> Plan<'a> {
         }
         out.push('\n');
         out
+    }
+
+    /// Writes `lenses.jsonl`: what the run tells of its lenses.
+    pub(super) fn write_lenses(&self, folder: &Folder, summary: &Summary) -> Result<(), Error> {
+        let record = Record::of(self.target.name, &self.options.guidance, &self.setup, summary);
+        write(&folder.path.join(LENSES), &record.text()?)
     }
 
     /// Writes `manifest.json`: at the start without a verdict, at the end with one.

@@ -5,7 +5,7 @@ use super::plan::Plan;
 use crate::build;
 use crate::commands::word;
 use crate::folder::Folder;
-use misrule_engine::{Outcome, Summary};
+use misrule_engine::{Outcome, Sample, Summary};
 use misrule_models::Outcome as Event;
 use misrule_report::terminal::grouped;
 use misrule_world::{ChoiceKind, FaultCount, FaultKind, FaultProfile, FaultWeights};
@@ -97,6 +97,15 @@ fn walked_share(summary: &Summary) -> Option<f64> {
 #[expect(clippy::cast_precision_loss, reason = "a share for people")]
 fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
+}
+
+/// Cells of all lenses over time: executions, steps, seconds and cells of each sample.
+fn coverage(summary: &Summary) -> Value {
+    let sample = |sample: &Sample| {
+        let cells: u64 = sample.cells.iter().map(|(_, cells)| cells).sum();
+        json!([sample.executions, sample.steps, sample.elapsed.as_secs_f64(), cells])
+    };
+    summary.samples.iter().map(sample).collect()
 }
 
 /// What sessions did.
@@ -208,8 +217,8 @@ impl Done<'_> {
             "seconds": self.watched.seconds,
             "cpu_seconds": self.watched.cpu_seconds,
             "cells": self.cells(),
-            "coverage": self.watched.coverage(),
-            "keys_beyond": summary.keys_beyond,
+            "coverage": coverage(summary),
+            "keys_beyond": summary.keys_beyond.iter().sum::<u64>(),
             "kept": summary.kept,
             "overflow": summary.overflow,
             "recovery": recovery(plan, summary),

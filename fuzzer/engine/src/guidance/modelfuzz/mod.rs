@@ -196,7 +196,7 @@ impl Guidance for ModelFuzz {
         let unplanned = Entry::Random { seed: rng.next(), replayed: false };
         self.entry = Some(self.queue.pop_front().unwrap_or(unplanned));
         self.news = 0;
-        Plan { way: Way::default(), mutate: false, tail: self.steps_max, arm: 0 }
+        Plan { way: Way::default(), mutate: false, tail: self.steps_max, arm: 0, keys: true }
     }
 
     fn saw(&mut self, _report: &Report, news: bool, left: u32) -> u32 {

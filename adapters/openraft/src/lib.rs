@@ -1,0 +1,87 @@
+//! The crate openraft as a target: nodes of tokio tasks, each on an [executor](misrule_executor) of its own, over a
+//! simulated disk, driven through the public interface as a user would.
+//!
+//! A request between nodes is a message, and so is its answer; a message that is lost lets the request run into its
+//! timeout, which is a timer. The order in which a node's tasks run is a draw (`tasks=any`), or each poll is a local
+//! step (`tasks=step`). Writes of log and vote wait for a local step that syncs the disk (`flush=late`), during which the
+//! library answers nobody. A crash drops everything that a node has; it starts again from its disk.
+//!
+//! Elections begin by openraft's own clock (`elections=ticks`), or when the operator asks for one (`elections=trigger`).
+//! The cluster starts with its membership in each log, as `Raft::initialize` writes it on every node.
+//!
+//! # What is left out
+//!
+//! There is no model, so nothing is compared with one. Clients do not wait for answers and do not read. Learners,
+//! changes of membership and transfer of leadership are not asked for.
+//!
+//! ```
+//! use misrule_world::{Choice, Report, Settings, Setup, Watch};
+//!
+//! let target = misrule_openraft::openraft();
+//! let given = [("elections".to_owned(), "trigger".to_owned())];
+//! let settings = Settings::resolve(&target.settings, &given).unwrap();
+//! let setup = Setup { settings, contract: target.contract, lenses: vec!["pairs@impl".to_owned()] };
+//! let mut run = target.open(&setup).unwrap();
+//! let mut report = Report::default();
+//! run.reset(1, Watch { keys: true, ..Watch::default() }, &mut report);
+//! // Somebody asks node 1 to stand for election: its vote goes to the disk first.
+//! run.step(Choice::Timer { node: 0, timer: 2 }, &mut report);
+//! assert_eq!(run.menu().locals[0], 1);
+//! run.step(Choice::Local { node: 0, step: 0 }, &mut report);
+//! assert!(report.failure.is_none());
+//! assert_eq!(run.menu().waiting, 2, "two requests for votes are on their way");
+//! ```
+
+mod image;
+mod judge;
+mod machine;
+mod message;
+mod network;
+mod oracles;
+mod projection;
+mod record;
+mod recovery;
+mod store;
+mod system;
+mod types;
+mod view;
+
+pub use image::{Image, Outline};
+pub use judge::OpenraftJudge;
+pub use message::Wire;
+pub use system::{Node, Openraft};
+pub use types::{Moment, Numbers, Runtime, Sender, Types, Value};
+pub use view::View;
+
+use misrule_world::{Control, Setting, Target, target};
+
+/// The target `openraft`.
+pub fn openraft() -> Target {
+    target("openraft", |setup| Ok((Openraft::new(setup)?, OpenraftJudge::new(setup)?)))
+        .version("0.9.25")
+        .description("openraft: Raft as tokio tasks, on an executor whose order is chosen")
+        .setting(Setting::integer("nodes", 3, 7, 3, "voters in the cluster"))
+        .setting(Setting::words(
+            "elections",
+            vec!["ticks", "trigger"],
+            "ticks",
+            "who asks for elections: openraft's clock, or the operator",
+        ))
+        .setting(Setting::words(
+            "flush",
+            vec!["late", "now"],
+            "late",
+            "when writes are synced: in a local step, or at once",
+        ))
+        .setting(Setting::words(
+            "tasks",
+            vec!["any", "fifo", "step"],
+            "any",
+            "order of a node's tasks: drawn, as they are woken, or a local step for each poll",
+        ))
+        .setting(Setting::switch("snapshots", false, "whether nodes are asked for snapshots"))
+        .bugs(&store::BUGS)
+        .contract("reorder+loss+dup,explicit-sync")
+        .lenses(&judge::LENSES)
+        .controls(&[Control::Disk, Control::Draws])
+}

@@ -1,0 +1,132 @@
+//! The state machine: a running hash of all values. It lives in memory; a restart builds it again from the last
+//! snapshot and the committed entries.
+
+use crate::image::{Change, lock};
+use crate::record::snapshot_id;
+use crate::store::Store;
+use crate::types::{Entry, LogId, SnapshotMeta, StorageError, StoredMembership, Types};
+use misrule_world::mix;
+use openraft::storage::RaftStateMachine;
+use openraft::{AnyError, EntryPayload, OptionalSend, RaftSnapshotBuilder, Snapshot, StorageIOError};
+use std::io::Cursor;
+
+/// The state after some entries.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    store: Store,
+    hash: u64,
+    applied: Option<LogId>,
+    membership: StoredMembership,
+}
+
+impl Machine {
+    /// The state that the last snapshot holds, or the first of all.
+    pub(crate) fn open(store: Store) -> Result<Self, String> {
+        let mut machine = Self { store, hash: 0, applied: None, membership: StoredMembership::default() };
+        let snapshot = lock(&machine.store.image).snapshot.clone();
+        if let Some((meta, data)) = snapshot {
+            machine.restore(&meta, &data).ok_or("a snapshot cannot be read")?;
+        }
+        Ok(machine)
+    }
+
+    fn restore(&mut self, meta: &SnapshotMeta, data: &[u8]) -> Option<()> {
+        self.hash = u64::from_le_bytes(data.try_into().ok()?);
+        self.applied = meta.last_log_id;
+        self.membership = meta.last_membership.clone();
+        lock(&self.store.image).applied = self.applied;
+        Some(())
+    }
+
+    /// Keeps a snapshot durably.
+    #[expect(clippy::result_large_err, reason = "the library's error")]
+    fn keep(&self, meta: &SnapshotMeta, data: &[u8]) -> Result<(), StorageError> {
+        let change = Change::Snapshot(meta.clone(), data.to_vec());
+        lock(&self.store.image).write(change).map_err(|error| {
+            StorageIOError::write_snapshot(Some(meta.signature()), AnyError::error(error))
+        })?;
+        // Whoever waits for the disk has waited long enough.
+        self.store.flush();
+        Ok(())
+    }
+
+    /// The library promises to apply committed entries one after the other, and none twice.
+    fn check(&self, entry: &Entry) {
+        let next = self.applied.map_or(0, |applied| applied.index + 1);
+        if entry.log_id.index != next {
+            let text = format!("entry {} is applied where {next} is the next", entry.log_id.index);
+            lock(&self.store.image).contradict(text);
+        }
+    }
+}
+
+impl RaftStateMachine<Types> for Machine {
+    type SnapshotBuilder = Self;
+
+    async fn applied_state(&mut self) -> Result<(Option<LogId>, StoredMembership), StorageError> {
+        Ok((self.applied, self.membership.clone()))
+    }
+
+    async fn apply<I>(&mut self, entries: I) -> Result<Vec<()>, StorageError>
+    where
+        I: IntoIterator<Item = Entry> + OptionalSend,
+        I::IntoIter: OptionalSend,
+    {
+        let mut answers = Vec::new();
+        for entry in entries {
+            self.check(&entry);
+            match entry.payload {
+                EntryPayload::Blank => {}
+                EntryPayload::Normal(value) => self.hash = mix(self.hash ^ u64::from(value.0)),
+                EntryPayload::Membership(membership) => {
+                    self.membership = StoredMembership::new(Some(entry.log_id), membership);
+                }
+            }
+            self.applied = Some(entry.log_id);
+            answers.push(());
+        }
+        let mut image = lock(&self.store.image);
+        image.applied = self.applied;
+        image.changes += 1;
+        Ok(answers)
+    }
+
+    async fn get_snapshot_builder(&mut self) -> Self {
+        self.clone()
+    }
+
+    async fn begin_receiving_snapshot(&mut self) -> Result<Box<Cursor<Vec<u8>>>, StorageError> {
+        Ok(Box::default())
+    }
+
+    async fn install_snapshot(
+        &mut self,
+        meta: &SnapshotMeta,
+        snapshot: Box<Cursor<Vec<u8>>>,
+    ) -> Result<(), StorageError> {
+        let data = snapshot.into_inner();
+        self.keep(meta, &data)?;
+        self.restore(meta, &data).ok_or_else(|| {
+            let error = AnyError::error("a snapshot of another length than the sender's");
+            StorageIOError::read_snapshot(Some(meta.signature()), error).into()
+        })
+    }
+
+    async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot<Types>>, StorageError> {
+        let kept = lock(&self.store.image).snapshot.clone();
+        Ok(kept.map(|(meta, data)| Snapshot { meta, snapshot: Box::new(Cursor::new(data)) }))
+    }
+}
+
+impl RaftSnapshotBuilder<Types> for Machine {
+    async fn build_snapshot(&mut self) -> Result<Snapshot<Types>, StorageError> {
+        let meta = SnapshotMeta {
+            last_log_id: self.applied,
+            last_membership: self.membership.clone(),
+            snapshot_id: snapshot_id(self.applied.as_ref()),
+        };
+        let data = self.hash.to_le_bytes().to_vec();
+        self.keep(&meta, &data)?;
+        Ok(Snapshot { meta, snapshot: Box::new(Cursor::new(data)) })
+    }
+}

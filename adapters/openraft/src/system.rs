@@ -1,0 +1,355 @@
+//! openraft as a system of the world.
+
+use crate::image::{Image, SharedImage, lock};
+use crate::machine::Machine;
+use crate::message::{Body, KINDS, Wire};
+use crate::network::{Network, SharedPost};
+use crate::store::{Bug, Store};
+use crate::types::{Types, Value, Vote, number};
+use crate::view::View;
+use misrule_executor::{EventId, EventKind, Executor, spawn_named};
+use misrule_models::NodeId;
+use misrule_world::{
+    Argument, BootError, Context, DrawName, Input, Operation, Setup, SetupError, System, Vocabulary,
+};
+use openraft::error::RaftError;
+use openraft::{Config, Raft, SnapshotPolicy};
+use std::sync::{Arc, Mutex};
+
+/// Milliseconds between heartbeats. openraft looks at its clock every three halves of this.
+const HEARTBEAT_MS: u64 = 50;
+/// Bounds of election timeouts in milliseconds. The upper one is a leader's lease too: after two ticks without a leader
+/// a node votes for another one.
+const ELECTION_MS: (u64, u64) = (60, 90);
+
+/// The tick of openraft's own clock.
+pub(crate) const TICK: u8 = 0;
+/// Timeouts of requests, pauses before they are made again.
+pub(crate) const TIMEOUT: u8 = 1;
+/// An election that the operator asks for.
+const ELECT: u8 = 2;
+
+/// The sync of the disk.
+const FLUSH: u8 = 0;
+/// A task that can run, where tasks run by choice.
+const RUN: u8 = 1;
+
+pub(crate) const WRITE: u8 = 0;
+const SNAPSHOT: u8 = 1;
+
+/// Which of several tasks or timeouts comes first.
+const PICK: u8 = 0;
+/// Divisible by each number up to 10, so that none of several has a better chance.
+const PICK_BELOW: u32 = 2_520;
+/// Where a node's random numbers begin.
+const SEED: u8 = 1;
+
+/// How elections begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Elections {
+    Trigger,
+    Ticks,
+}
+
+/// In which order tasks of a node run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tasks {
+    /// As they are woken, until none can.
+    Fifo,
+    /// In any order, until none can.
+    Any,
+    /// One in a local step.
+    Step,
+}
+
+/// A cluster of openraft nodes.
+#[derive(Debug)]
+pub struct Openraft {
+    vocabulary: Vocabulary,
+    elections: Elections,
+    tasks: Tasks,
+    flushes_late: bool,
+    bug: Bug,
+    config: Arc<Config>,
+}
+
+impl Openraft {
+    /// The cluster that the settings describe.
+    pub(crate) fn new(setup: &Setup) -> Result<Self, SetupError> {
+        let settings = &setup.settings;
+        let snapshots = settings.is_on("snapshots");
+        let elections =
+            if settings.word("elections") == "ticks" { Elections::Ticks } else { Elections::Trigger };
+        let tasks = match settings.word("tasks") {
+            "fifo" => Tasks::Fifo,
+            "step" => Tasks::Step,
+            _ => Tasks::Any,
+        };
+        let config = Config {
+            cluster_name: "misrule".to_owned(),
+            heartbeat_interval: HEARTBEAT_MS,
+            election_timeout_min: ELECTION_MS.0,
+            election_timeout_max: ELECTION_MS.1,
+            enable_elect: elections == Elections::Ticks,
+            snapshot_policy: SnapshotPolicy::Never,
+            max_in_snapshot_log_to_keep: 0,
+            // A snapshot takes two messages, and a batch two entries.
+            snapshot_max_chunk_size: 4,
+            max_payload_entries: 2,
+            ..Config::default()
+        };
+        let config = config.validate().map_err(|error| SetupError(error.to_string()))?;
+        let mut operations = vec![Operation { name: "write", argument: Argument::Fresh, weight: 8 }];
+        if snapshots {
+            operations.push(Operation { name: "snapshot", argument: Argument::None, weight: 1 });
+        }
+        let vocabulary = Vocabulary {
+            nodes: settings.integer("nodes") as NodeId,
+            kinds: KINDS.to_vec(),
+            timers: vec!["tick", "timeout", "elect"],
+            locals: vec!["flush", "run"],
+            operations,
+            draws: vec![
+                DrawName { name: "pick", below: PICK_BELOW },
+                DrawName { name: "seed", below: u32::MAX },
+            ],
+            ..Vocabulary::default()
+        };
+        let flushes_late = settings.word("flush") == "late";
+        let bug = Bug::named(settings.word("bug"));
+        Ok(Self { vocabulary, elections, tasks, flushes_late, bug, config: Arc::new(config) })
+    }
+
+    /// Lets tasks run, hands on what they send, and offers what can be chosen next.
+    fn settle(&self, node: &mut Node, cx: &mut Context<Wire>) {
+        let settled = match self.tasks {
+            Tasks::Fifo => node.executor.settle(|_| 0),
+            Tasks::Any => node.executor.settle(|ready| cx.draw(PICK) as usize % ready),
+            Tasks::Step => Ok(0),
+        };
+        if let Err(endless) = settled {
+            lock(&node.store.image).contradict(endless.to_string());
+        }
+        node.post.send_all(|to, wire| cx.send(to, wire));
+        // A node that votes for another one gives it time.
+        let vote = lock(&node.store.image).vote();
+        if vote != node.vote && vote.is_some_and(|vote| vote.leader_id.node_id != number(cx.me())) {
+            self.expect_leader(cx);
+        }
+        node.vote = vote;
+        self.offer(node, cx);
+    }
+
+    fn offer(&self, node: &Node, cx: &mut Context<Wire>) {
+        if lock(&node.store.image).has_waiters() {
+            cx.enable_local(FLUSH);
+        } else {
+            cx.disable_local(FLUSH);
+        }
+        if self.tasks == Tasks::Step && !node.executor.is_idle() {
+            cx.enable_local(RUN);
+        }
+        for (timer, is_tick) in [(TICK, true), (TIMEOUT, false)] {
+            if node.find_timer(is_tick).is_some() {
+                cx.set_timer(timer);
+            } else {
+                cx.cancel_timer(timer);
+            }
+        }
+    }
+
+    /// The operator's election timeout, which begins anew with each word of a leader.
+    fn expect_leader(&self, cx: &mut Context<Wire>) {
+        if self.elections == Elections::Trigger {
+            cx.set_timer(ELECT);
+        }
+    }
+
+    fn timer(&self, node: &mut Node, timer: u8, cx: &mut Context<Wire>) {
+        match timer {
+            TICK => {
+                if let Some(tick) = node.find_timer(true) {
+                    node.executor.fire(tick);
+                }
+                if node.is_leader() {
+                    self.expect_leader(cx);
+                }
+            }
+            TIMEOUT => node.fire_timeout(cx),
+            _ => {
+                self.expect_leader(cx);
+                let raft = node.raft.clone();
+                // What a node that has stopped says to it is told by its metrics.
+                node.call("elect", async move { drop(raft.trigger().elect().await) });
+            }
+        }
+    }
+
+    fn local(&self, node: &mut Node, step: u8, cx: &mut Context<Wire>) {
+        if step == FLUSH {
+            let store = node.store.clone();
+            node.executor.enter(|| store.flush());
+        } else if self.tasks == Tasks::Step {
+            let ready = node.executor.ready();
+            let position = if ready < 2 { 0 } else { cx.draw(PICK) as usize % ready };
+            node.executor.poll(position);
+        }
+    }
+
+    fn request(node: &mut Node, operation: u8, argument: u32) {
+        let raft = node.raft.clone();
+        match operation {
+            // Nobody waits for the answer: what clients see is the log.
+            WRITE => node.call("write", async move { drop(raft.client_write_ff(Value(argument)).await) }),
+            SNAPSHOT => node.call("snapshot", async move { drop(raft.trigger().snapshot().await) }),
+            _ => {}
+        }
+    }
+}
+
+/// A running node.
+pub struct Node {
+    /// Dropped first: with its tasks everything goes that the library has.
+    executor: Executor,
+    raft: Raft<Types>,
+    store: Store,
+    post: SharedPost,
+    /// Its vote after the last step.
+    vote: Option<Vote>,
+}
+
+/// The task whose timers are the ticks of openraft's clock.
+const TICK_LOOP: &str = "::tick_loop";
+
+/// The names of tasks that answer requests: what they wait for is the node itself.
+const ANSWERS: &str = "answer";
+
+impl Node {
+    /// Runs a call of the library as a task.
+    fn call(&mut self, name: &str, call: impl Future<Output = ()> + 'static) {
+        self.executor.enter(|| drop(spawn_named(name, call)));
+    }
+
+    fn is_leader(&self) -> bool {
+        self.raft.metrics().borrow().state.is_leader()
+    }
+
+    /// The earliest tick, or the earliest of the other timers.
+    fn find_timer(&self, is_tick: bool) -> Option<EventId> {
+        self.executor.find_event(|kind, task| {
+            matches!(kind, EventKind::Timer(_)) && task.ends_with(TICK_LOOP) == is_tick
+        })
+    }
+
+    /// Fires one of the timers that are no tick.
+    fn fire_timeout(&mut self, cx: &mut Context<Wire>) {
+        let mut events = self.executor.events();
+        events.retain(|event| matches!(event.kind, EventKind::Timer(_)) && !event.task.ends_with(TICK_LOOP));
+        let position = match events.len() {
+            0 => return,
+            1 => 0,
+            several => cx.draw(PICK) as usize % several,
+        };
+        self.executor.fire(events[position].id);
+    }
+
+    /// A message has arrived.
+    fn receive(&mut self, from: NodeId, wire: Wire) {
+        if wire.body.is_answer() {
+            let post = self.post.clone();
+            self.executor.enter(|| post.take_in(wire));
+            return;
+        }
+        let (raft, post) = (self.raft.clone(), self.post.clone());
+        self.call(ANSWERS, async move {
+            let Wire { request, origin, body } = wire;
+            // A node that has stopped does not answer.
+            let answer = match body {
+                Body::Append(append) => raft.append_entries(append).await.ok().map(Body::Appended),
+                Body::Vote(vote) => raft.vote(vote).await.ok().map(Body::Voted),
+                Body::Install(install) => match raft.install_snapshot(install).await {
+                    Ok(response) => Some(Body::Installed(Ok(response))),
+                    Err(RaftError::APIError(refusal)) => Some(Body::Installed(Err(refusal))),
+                    Err(RaftError::Fatal(_)) => None,
+                },
+                Body::Appended(_) | Body::Voted(_) | Body::Installed(_) => None,
+            };
+            if let Some(body) = answer {
+                post.answer(from, request, origin, body);
+            }
+        });
+    }
+
+    /// Whether requests wait for a node that waits for nothing: not for its disk, not for a timer of its own. Its
+    /// tasks then, and what they wait for.
+    fn deadlock(&self) -> Option<String> {
+        if lock(&self.store.image).has_waiters() {
+            return None;
+        }
+        let is_timer = |kind, task: &str| matches!(kind, EventKind::Timer(_)) && !task.ends_with(TICK_LOOP);
+        if self.executor.find_event(is_timer).is_some() {
+            return None;
+        }
+        self.executor.deadlock(|task| task != ANSWERS)?;
+        let tasks: Vec<String> = self.executor.tasks().map(|task| task.to_string()).collect();
+        Some(tasks.join("; "))
+    }
+}
+
+impl System for Openraft {
+    type Node = Node;
+    type Message = Wire;
+    type View = View;
+
+    fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    fn boot(&self, cx: &mut Context<Wire>) -> Result<Node, BootError> {
+        let image = Image::open(cx.disk(), self.vocabulary.nodes).map_err(BootError)?;
+        let image: SharedImage = Arc::new(Mutex::new(image));
+        let store = Store { image, flushes_late: self.flushes_late, bug: self.bug };
+        let machine = Machine::open(store.clone()).map_err(BootError)?;
+        let post = SharedPost::default();
+        let mut executor = Executor::new(u64::from(cx.draw(SEED)));
+        let (id, config) = (number(cx.me()), self.config.clone());
+        let (network, log) = (Network(post.clone()), store.clone());
+        let starting = executor.enter(|| spawn_named("start", Raft::new(id, config, network, log, machine)));
+        executor.settle(|_| 0).map_err(|endless| BootError(endless.to_string()))?;
+        let raft = match starting.take() {
+            Some(Ok(raft)) => raft,
+            Some(Err(fatal)) => return Err(BootError(fatal.to_string())),
+            None => {
+                let tasks: Vec<String> = executor.tasks().map(|task| task.to_string()).collect();
+                return Err(BootError(format!("the start waits: {}", tasks.join("; "))));
+            }
+        };
+        let mut node = Node { executor, raft, store, post, vote: None };
+        self.expect_leader(cx);
+        self.settle(&mut node, cx);
+        Ok(node)
+    }
+
+    fn handle(&self, node: &mut Node, input: Input<Wire>, cx: &mut Context<Wire>) {
+        match input {
+            Input::Message { from, message } => {
+                if matches!(message.body, Body::Append(_) | Body::Install(_)) {
+                    self.expect_leader(cx);
+                }
+                node.receive(from, message);
+            }
+            Input::Timer(timer) => self.timer(node, timer, cx),
+            Input::Local(step) => self.local(node, step, cx),
+            Input::Request { operation, argument, .. } => Self::request(node, operation, argument),
+        }
+        self.settle(node, cx);
+    }
+
+    fn view(&self, node: &Node, out: &mut View) {
+        out.show(&node.raft, &node.store.image, node.deadlock());
+    }
+
+    fn kind(&self, message: &Wire) -> u8 {
+        message.body.kind()
+    }
+}
