@@ -69,7 +69,7 @@ const SETTINGS: [&[(&str, &str)]; 5] = [
     &[("pre-vote", "on"), ("election-ticks", "2")],
     &[("check-quorum", "on"), ("reads", "lease"), ("apply", "later")],
     &[("pre-vote", "on"), ("check-quorum", "on"), ("in-flight", "1")],
-    &[("snapshots", "off"), ("transfer", "off"), ("election-ticks", "5")],
+    &[("snapshots", "off"), ("transfer", "off"), ("sync", "must-sync"), ("election-ticks", "5")],
 ];
 
 #[test]
