@@ -28,9 +28,9 @@ impl Conf {
         self.outgoing != 0
     }
 
-    /// Whether a node, by the crate's number, is a part of it in any way.
-    pub fn has(self, id: u64) -> bool {
-        (self.voters | self.learners | self.outgoing | self.learners_next) & bit(id) != 0
+    /// Whether a node, by the crate's number, votes.
+    pub fn has_voter(self, id: u64) -> bool {
+        (self.voters | self.outgoing) & bit(id) != 0
     }
 
     /// Whether so many nodes, as a set of bits, decide.

@@ -107,7 +107,7 @@ fn settings() -> Vec<Setting> {
         Setting::switch(
             "leaver-steps-down",
             true,
-            "whether a leader that was removed steps down; the crate lets it go on, and panics",
+            "whether a leader that votes no more steps down; the crate lets it go on, panics, and reads what is stale",
         ),
         Setting::words(
             "apply",

@@ -48,7 +48,7 @@ pub(crate) struct Options {
     pub(crate) flush: Flush,
     /// Whether the disk is synced after everything that was written, or only where the crate says that it must be.
     pub(crate) syncs_all: bool,
-    /// Whether a leader that is not in the configuration any more steps down.
+    /// Whether a leader that does not vote any more steps down.
     pub(crate) leaver_steps_down: bool,
     pub(crate) bug: Bug,
 }
@@ -240,7 +240,7 @@ impl Node {
         let Some(conf) = compat::reconfigure(&mut self.raft, entry) else { return Ok(()) };
         self.done.configurations += 1;
         let raft = &mut self.raft.raft;
-        if self.options.leaver_steps_down && !conf.has(raft.id) && raft.state == StateRole::Leader {
+        if self.options.leaver_steps_down && !conf.has_voter(raft.id) && raft.state == StateRole::Leader {
             let term = raft.term;
             raft.become_follower(term, raft::INVALID_ID);
         }
