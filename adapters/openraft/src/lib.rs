@@ -3,8 +3,8 @@
 //!
 //! A request between nodes is a message, and so is its answer; a message that is lost lets the request run into its
 //! timeout, which is a timer. The order in which a node's tasks run is a draw (`tasks=any`), or each poll is a local
-//! step (`tasks=step`). Writes of log and vote wait for a local step that syncs the disk (`flush=late`), during which the
-//! library answers nobody. A crash drops everything that a node has; it starts again from its disk.
+//! step (`tasks=step`). Writes of log and vote are synced at once, or wait for a local
+//! step that syncs the disk (`flush=late`): the library answers nobody meanwhile. A crash drops everything that a node has; it starts again from its disk.
 //!
 //! Elections begin by openraft's own clock (`elections=ticks`), or when the operator asks for one (`elections=trigger`).
 //! The cluster starts with its membership in each log, as `Raft::initialize` writes it on every node.
@@ -18,7 +18,8 @@
 //! use misrule_world::{Choice, Report, Settings, Setup, Watch};
 //!
 //! let target = misrule_openraft::openraft();
-//! let given = [("elections".to_owned(), "trigger".to_owned())];
+//! let given = [("elections", "trigger"), ("flush", "late")];
+//! let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
 //! let settings = Settings::resolve(&target.settings, &given).unwrap();
 //! let setup = Setup { settings, contract: target.contract, lenses: vec!["pairs@impl".to_owned()] };
 //! let mut run = target.open(&setup).unwrap();
@@ -69,9 +70,9 @@ pub fn openraft() -> Target {
         ))
         .setting(Setting::words(
             "flush",
-            vec!["late", "now"],
-            "late",
-            "when writes are synced: in a local step, or at once",
+            vec!["now", "late"],
+            "now",
+            "when writes are synced: at once, or in a local step",
         ))
         .setting(Setting::words(
             "tasks",

@@ -11,12 +11,12 @@ const LENSES: [&str; 2] = ["pairs@impl", "waiting@impl"];
 /// Every value of every setting.
 const SETTINGS: [&[(&str, &str)]; 7] = [
     &[],
-    &[("nodes", "5"), ("flush", "now")],
-    &[("nodes", "7"), ("snapshots", "on")],
+    &[("nodes", "5"), ("flush", "late")],
+    &[("nodes", "7"), ("snapshots", "on"), ("flush", "late")],
     &[("tasks", "fifo")],
-    &[("tasks", "step")],
+    &[("tasks", "step"), ("flush", "late")],
     &[("elections", "trigger")],
-    &[("elections", "trigger"), ("tasks", "step"), ("flush", "now"), ("snapshots", "on")],
+    &[("elections", "trigger"), ("tasks", "step"), ("flush", "late"), ("snapshots", "on")],
 ];
 
 fn setup(given: &[(&str, &str)], contract: &str, lenses: &[&str]) -> Setup {
@@ -87,7 +87,7 @@ fn each_bug_is_found() {
     ];
     for (bug, property) in bugs {
         let never = Options { recovery: RecoveryWhen::Never, ..options("random", 500_000) };
-        let outcome = run(&setup(&[("bug", bug)], "explicit-sync", &[]), &never);
+        let outcome = run(&setup(&[("bug", bug), ("flush", "late")], "explicit-sync", &[]), &never);
         let found = outcome.findings.first().map(|finding| finding.failure.property.as_str());
         assert_eq!(found, Some(property), "{bug}");
     }

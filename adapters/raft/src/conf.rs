@@ -33,11 +33,6 @@ impl Conf {
         (self.voters | self.learners | self.outgoing | self.learners_next) & bit(id) != 0
     }
 
-    /// Whether a node, by the crate's number, is the only one that votes.
-    pub(crate) fn is_only(self, id: u64) -> bool {
-        self.voters == bit(id) && !self.is_joint()
-    }
-
     /// Whether so many nodes, as a set of bits, decide.
     pub(crate) fn is_quorum(self, set: u8) -> bool {
         let is_most = |of: u8| of == 0 || 2 * (set & of).count_ones() > of.count_ones();

@@ -31,7 +31,7 @@ pub(crate) enum Flush {
     /// Before the crate goes on.
     #[default]
     AtOnce,
-    /// By a local step of its own, but for snapshots and where the node is the only one that votes.
+    /// By a local step of its own, but for snapshots and where the node needs no other vote than its own.
     Later,
     /// By a local step of its own, always. Where the node asks for votes in between the crate panics: it takes a snapshot
     /// for neither pending nor applied, and expects of a node that is elected at once that all is on the disk.
@@ -173,9 +173,9 @@ impl Node {
         }
     }
 
-    /// Whether the node is the only one that votes.
+    /// Whether the node needs no other vote than its own.
     fn is_alone(&self) -> bool {
-        self.image.borrow().conf().0.is_only(self.raft.raft.id)
+        self.image.borrow().conf().0.is_quorum(Conf::set(&[self.raft.raft.id]))
     }
 
     /// Syncs the disk as a step of its own.
