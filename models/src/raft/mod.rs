@@ -323,7 +323,75 @@ impl Model for Raft {
     fn properties(&self) -> &'static [Property<Self>] {
         properties::PROPERTIES
     }
+
+    fn transitions(&self) -> &'static [&'static str] {
+        &TRANSITIONS[..if self.rules.pre_vote { TRANSITIONS.len() } else { PRE_VOTES }]
+    }
+
+    fn transition(&self, action: &Action) -> usize {
+        match action {
+            Action::Deliver(envelope) => match envelope.message {
+                Message::Vote { .. } => 0,
+                Message::VoteReply { .. } => 1,
+                Message::Append { .. } => 2,
+                Message::AppendReply { .. } => 3,
+                Message::Heartbeat { .. } => 4,
+                Message::HeartbeatReply { .. } => 5,
+                Message::TimeoutNow { .. } => 6,
+                Message::Snapshot { .. } => 7,
+                Message::Note { .. } => 8,
+                Message::PreVote { .. } => PRE_VOTES,
+                Message::PreVoteReply { .. } => PRE_VOTES + 1,
+            },
+            Action::Hear(_) => 9,
+            Action::Send(_) => 10,
+            Action::Timeout { .. } => 11,
+            Action::BecomeLeader { .. } => 12,
+            Action::StepDown { .. } => 13,
+            Action::Propose { .. } => 14,
+            Action::AdvanceCommit { .. } => 15,
+            Action::LearnCommit { .. } => 16,
+            Action::Persist { .. } => 17,
+            Action::Crash { .. } => 18,
+            Action::Restart { .. } => 19,
+            Action::PreVote { .. } => PRE_VOTES + 2,
+            Action::Append { .. }
+            | Action::Heartbeat { .. }
+            | Action::TimeoutNow { .. }
+            | Action::Snapshot { .. } => TRANSITIONS.len(),
+        }
+    }
 }
+
+/// From here on the transitions of pre-votes.
+const PRE_VOTES: usize = 20;
+
+/// Deliveries by kind, and what else an implementation does.
+const TRANSITIONS: [&str; PRE_VOTES + 3] = [
+    "Deliver Vote",
+    "Deliver VoteReply",
+    "Deliver Append",
+    "Deliver AppendReply",
+    "Deliver Heartbeat",
+    "Deliver HeartbeatReply",
+    "Deliver TimeoutNow",
+    "Deliver Snapshot",
+    "Deliver Note",
+    "Hear",
+    "Send",
+    "Timeout",
+    "BecomeLeader",
+    "StepDown",
+    "Propose",
+    "AdvanceCommit",
+    "LearnCommit",
+    "Persist",
+    "Crash",
+    "Restart",
+    "Deliver PreVote",
+    "Deliver PreVoteReply",
+    "PreVote",
+];
 
 #[cfg(test)]
 mod tests;

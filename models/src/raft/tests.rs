@@ -243,7 +243,7 @@ const RULES: [(&str, u64); 11] = [
     ("batch", 15_502),
     ("heartbeats", 478),
     ("hints", 64_740),
-    ("pre-vote", 7_562),
+    ("pre-vote", 6_922),
     ("check-quorum", 101_352),
     ("transfer", 22_171),
     ("snapshots", 13_377),
@@ -251,6 +251,27 @@ const RULES: [(&str, u64); 11] = [
     ("commit kept", 42_732),
     ("crate", 12_754),
 ];
+
+#[test]
+fn transitions_are_named_in_their_order() {
+    let with = |pre_vote| Raft::open(3, Rules { pre_vote, ..Rules::crate_0_7() }).unwrap();
+    let name = |action: Action| with(true).transitions().get(with(true).transition(&action)).copied();
+    let deliver = |message| Action::Deliver(Envelope { from: 0, to: 1, message });
+    let reply = Message::VoteReply { term: 1, granted: true };
+    for (action, expected) in [
+        (deliver(reply.clone()), Some("Deliver VoteReply")),
+        (deliver(Message::Note { term: 1 }), Some("Deliver Note")),
+        (deliver(Message::PreVoteReply { term: 1, granted: true }), Some("Deliver PreVoteReply")),
+        (Action::Hear(Envelope { from: 0, to: 1, message: reply }), Some("Hear")),
+        (Action::StepDown { node: 0 }, Some("StepDown")),
+        (Action::Restart { node: 0, commit: 0 }, Some("Restart")),
+        (Action::PreVote { node: 0 }, Some("PreVote")),
+        (Action::Append { node: 0, peer: 1 }, None),
+    ] {
+        assert_eq!(name(action), expected);
+    }
+    assert_eq!(with(false).transitions().len() + 3, with(true).transitions().len());
+}
 
 /// Nodes, rules, bounds (terms, entries, crashes), states and edges.
 type Count = (NodeId, Rules, (u32, u32, u8), (u64, u64));
