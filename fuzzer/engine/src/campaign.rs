@@ -167,7 +167,7 @@ pub struct Summary {
     pub samples: Vec<Sample>,
     /// What the cells of each facet stand for.
     pub keys: BTreeMap<FacetId, FacetKeys>,
-    /// Executions that could enter cells: those of the campaign, and those of the corpus that fed it.
+    /// Executions that could enter cells: those that lenses looked at, and those of the corpus that fed the campaign.
     pub executions_entering: u64,
     /// Schedules kept.
     pub kept: usize,

@@ -34,7 +34,7 @@ pub(crate) struct Run {
     /// For each lens, keys that were not kept because it was full.
     pub(crate) keys_beyond: Vec<u64>,
     pub(crate) executions: u64,
-    /// Executions that could enter cells: those of the corpus that fed the campaign are among them.
+    /// Executions that could enter cells: those that lenses looked at, and those of the corpus that fed the campaign.
     pub(crate) executions_entering: u64,
     pub(crate) steps: u64,
     /// Steps that the model was asked to follow.

@@ -20,7 +20,7 @@ pub(crate) enum Verdict {
     Many(u64),
     /// Its cells still grow as good as linearly: the power.
     Growing(f64),
-    /// Half of its keys were each seen by half of all executions, so that they tell few executions apart: the median.
+    /// Half of its keys were each seen by half of the executions that lenses looked at, so that they tell few executions apart: the median.
     Coarse(u64),
     /// The run is shorter than [`STEPS_TO_TELL`], or has too few executions.
     NotEnough,

@@ -168,7 +168,10 @@ impl<OT: MatchName, EM, S: HasExecutions + HasMetadata, Z> Executor<EM, Candidat
         *state.executions_mut() += 1;
         let watch = self.watch(*state.executions());
         let archive = state.metadata_mut::<Archive>()?;
-        archive.start_run();
+        // An execution that no lens looks at enters no cell, and is none of those that could have.
+        if watch.keys {
+            archive.start_run();
+        }
         let mut observers = RefIndexable::from(&mut self.observers);
         let observer: &mut RunObserver =
             observers.get_mut(&self.handle).ok_or_else(|| Error::illegal_state("no run observer"))?;

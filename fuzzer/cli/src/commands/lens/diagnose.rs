@@ -25,9 +25,10 @@ const POINTS: f64 = 0.1;
 const SILENT: f64 = 0.35;
 /// How far it can be trusted.
 const TRUST: &str = "\
-How far to trust it: in trials with one small Raft it told lenses that guide from useless ones on four bugs. On a fifth,
-of omnipaxos, it said 0.43 for a lens with which guidance drew or lost, and cannot tell which. It looks at random executions, not
-at what guidance makes of a lens, and not at what a lens costs. docs/granularity.md has what it said of bugs here.";
+How far to trust it: not far. In trials with a small Raft it told lenses that guide from useless ones on four bugs. On a
+fifth, of omnipaxos, it told nothing: where executions are long, each has met a key that was never seen before, and all are
+equally rare. On bugs of the samples and of omnipaxos it did not reliably predict with which lens guidance takes fewer steps
+(docs/granularity.md). It looks at random executions, not at what guidance makes of a lens, and not at its cost.";
 
 /// Says how rare the rarest key is that executions of a known bug meet until a few steps before they fail, as a
 /// percentile among other executions at the same step

@@ -19,7 +19,7 @@ const COLUMNS: [(u64, &str); 5] =
 /// too fine; and which facets and transitions of the model were never reached
 ///
 /// A lens is too fine with more than 5,000 cells, or where cells still grow as good as linearly after a million steps. It
-/// is too coarse where half of its keys were each seen by half of all executions.
+/// is too coarse where half of its keys were each seen by half of the executions that lenses looked at.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  misrule lens report runs/omnipaxos/latest\n  \
                   misrule lens report --json runs/first runs/second")]
