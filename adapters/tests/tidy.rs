@@ -243,7 +243,7 @@ fn commands_on_the_pages_exist() {
             if words[0].starts_with(|c: char| c.is_ascii_digit()) || words[0] == "schedule" {
                 continue;
             }
-            let depth = if words[0] == "model" { 2 } else { 1 };
+            let depth = if ["model", "lens"].contains(&words[0]) { 2 } else { 1 };
             let Some(help) = help(&words[..depth.min(words.len())]) else {
                 problems.push(format!("{path}: no command `{}`", words.join(" ")));
                 continue;
