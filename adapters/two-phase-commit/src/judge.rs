@@ -1,6 +1,5 @@
 //! The judge: oracles over views, the model that follows, and the lenses.
 
-use crate::inbox::Inboxes;
 use crate::mapping::Steps;
 use crate::model::{EachInstance, State, Transactions};
 use crate::oracles::Oracles;
@@ -62,11 +61,10 @@ impl TwoPhaseJudge {
         }
         let whole = ["waiting@impl", "message@impl", "detailed@impl"];
         let reads = lenses.iter().any(|lens| whole.contains(&lens.as_str()));
-        let inboxes = reads.then(Inboxes::default);
         Ok(Self {
             oracles: Oracles::new(managers),
             follower: Follower::new(model, Steps::default(), at_model),
-            projection: Projection::new(transactions, inboxes),
+            projection: Projection::new(transactions, reads),
             lenses: at_impl,
             begun: Begun::new(managers),
         })

@@ -26,8 +26,9 @@ pub(crate) struct Projection {
 }
 
 impl Projection {
-    pub(crate) fn new(count: u8, inboxes: Option<Inboxes>) -> Self {
-        Self { count, inboxes, ..Self::default() }
+    /// Of so many lanes; `reads_inboxes` where some lens wants to know which messages wait.
+    pub(crate) fn new(count: u8, reads_inboxes: bool) -> Self {
+        Self { count, inboxes: reads_inboxes.then(Inboxes::default), ..Self::default() }
     }
 
     /// Takes over what a step changed; a step that touches every node sets everything.
