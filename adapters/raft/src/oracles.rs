@@ -233,7 +233,8 @@ impl Oracles {
         }
         let first = self.committed.get((commit as usize).checked_sub(1)?)?;
         let agrees = image.prefix_hash(commit).is_none_or(|hash| first.hash == 0 || first.hash == hash);
-        if agrees && image.last_index() >= commit {
+        // A node whose disk refused the entries knows of their commit and does nothing any more.
+        if agrees && (image.last_index() >= commit || view.is_halted()) {
             return None;
         }
         let text = format!(

@@ -143,6 +143,17 @@ fn it_goes_on_after_a_disk_that_refuses() {
     assert_eq!(tally.steps_followed - tally.steps_walked, tally.deviations[0].1);
 }
 
+/// Without the model: what a leader sends before its disk refuses the entries, no action says.
+#[test]
+fn no_oracle_takes_a_disk_that_refuses_for_a_fault() {
+    let refuse: Also = |node, _| Choice::Disk { node, outcome: DiskOutcome::WriteError, at: 1 };
+    for contract in ["reorder", "reorder,fsyncgate"] {
+        let mut run = open(&[], contract, &[]);
+        let (failure, _) = drive(&mut *run, 3, 200_000, Watch::default(), Some(refuse));
+        assert_eq!(failure, None, "{contract}");
+    }
+}
+
 /// A disk that says it has synced and has not is what no protocol survives: the model must say so.
 #[test]
 fn a_disk_that_lies_is_noticed() {
