@@ -74,7 +74,8 @@ impl Node {
             self.confirmed.push((0, call_number(call)));
             return;
         }
-        self.raft.read_index(Self::read_context(call, cx.me()));
+        let context = self.read_context(call, cx.me());
+        self.raft.read_index(context);
     }
 
     /// Of a session only the last call is waited for.

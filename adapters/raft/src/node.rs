@@ -90,6 +90,8 @@ pub struct Node {
     pub(crate) done: Done,
     /// Whether the node does nothing any more: its disk refused an operation.
     pub(crate) halted: bool,
+    /// How often the node has asked for a read since it started.
+    asked: u32,
 }
 
 /// The crate's number of a node: they count from 1.
@@ -114,6 +116,7 @@ impl Node {
             pre_votes: 0,
             done: Done::default(),
             halted: false,
+            asked: 0,
         }
     }
 
@@ -311,10 +314,14 @@ impl Node {
         self.options.bug == Bug::ReadUnconfirmed
     }
 
-    /// The bytes by which the crate tells reads apart: the call, and the node that was asked.
-    pub(crate) fn read_context(call: Call, node: NodeId) -> Vec<u8> {
+    /// The bytes by which the crate tells reads apart: the call, the node that was asked, and a number of this asking. Where
+    /// a call that is asked again comes with the bytes of before, an old answer to a heartbeat confirms it, and with it
+    /// every read that waits in front of it. Numbers begin anew when the node starts.
+    pub(crate) fn read_context(&mut self, call: Call, node: NodeId) -> Vec<u8> {
+        self.asked += 1;
         let mut context = call_number(call).to_le_bytes().to_vec();
         context.push(node);
+        context.extend(self.asked.to_le_bytes());
         context
     }
 }

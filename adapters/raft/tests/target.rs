@@ -113,10 +113,14 @@ const PANICS: [(&[(&str, &str)], &str); 3] = [
 #[test]
 fn known_panics_of_the_crate_are_found() {
     for (given, place) in PANICS {
-        let options = Options { until: vec!["no-panic".to_owned()], ..options("frontier", 3_000_000) };
-        let outcome = run(&setup(given, "reorder", &LENSES[..2]), &options);
         let panics = |failure: &Failure| failure.property == "no-panic" && failure.detail == place;
-        let found = outcome.findings.iter().any(|finding| panics(&finding.failure));
+        // The last one needs luck: a campaign of so many steps misses it now and then.
+        let found = (1..=5).any(|seed| {
+            let until = vec!["no-panic".to_owned()];
+            let options = Options { seed, until, ..options("frontier", 3_000_000) };
+            let outcome = run(&setup(given, "reorder", &LENSES[..2]), &options);
+            outcome.findings.iter().any(|finding| panics(&finding.failure))
+        });
         assert!(found, "{given:?}: no panic at {place}");
     }
 }
