@@ -45,3 +45,44 @@ impl<V: ?Sized> LensSet<V> {
         }
     }
 }
+
+/// The lenses of one campaign over a projection of the implementation, apart by what makes them look again.
+pub struct ProjectionLenses<V: ?Sized> {
+    /// Over the nodes themselves: they need a look only where one changed.
+    pub states: LensSet<V>,
+    /// Over waiting messages: they need a look only where their set is another.
+    pub inboxes: LensSet<V>,
+    /// Over deliveries and whole states: they look at every step.
+    pub steps: LensSet<V>,
+}
+
+impl<V: ?Sized> Default for ProjectionLenses<V> {
+    fn default() -> Self {
+        Self { states: LensSet::default(), inboxes: LensSet::default(), steps: LensSet::default() }
+    }
+}
+
+impl<V: ?Sized> ProjectionLenses<V> {
+    /// Appends the keys of the lenses that need a look, where `states` is the bit set of nodes that changed, and
+    /// `inboxes` that of nodes for which other messages wait.
+    #[inline]
+    pub fn keys(&self, view: &V, (states, inboxes): (u64, u64), out: &mut Vec<Key>) {
+        if states | inboxes != 0 || !self.steps.is_empty() {
+            self.look(view, states, inboxes, out);
+        }
+    }
+
+    /// Never inlined: most steps change nothing that lenses read.
+    #[inline(never)]
+    fn look(&self, view: &V, states: u64, inboxes: u64, out: &mut Vec<Key>) {
+        if states != 0 {
+            self.states.keys(view, states, out);
+        }
+        if inboxes != 0 {
+            self.inboxes.keys(view, inboxes, out);
+        }
+        if !self.steps.is_empty() {
+            self.steps.keys(view, states | inboxes, out);
+        }
+    }
+}

@@ -80,7 +80,7 @@ pub use graph::{
     Bound, Canonical, Checked, Exploration, Limits, StateGraph, Verdict, explore, state_graph, to_dot,
 };
 pub use key::{FacetId, Key, KeyWriter, StableHasher, relation, stable_hash};
-pub use lens::{Lens, LensSet};
+pub use lens::{Lens, LensSet, ProjectionLenses};
 pub use log::Log;
 pub use model::{Fields, Kind, Model, NodeId, Property, Refusal, Step};
 pub use presets::{LogRelation, Replica, Replicas};

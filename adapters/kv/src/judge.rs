@@ -5,7 +5,7 @@ use crate::projection::{Durable, Projection};
 use crate::ring::RingIntact;
 use crate::system::{Kv, WorkloadKind};
 use misrule_history::specifications::Cell;
-use misrule_models::LensSet;
+use misrule_models::ProjectionLenses;
 use misrule_models::presets::{Pairs, Waiting};
 use misrule_world::histories::Linearizable;
 use misrule_world::{
@@ -31,9 +31,7 @@ pub struct KvJudge {
     calls: u32,
     calls_before: u32,
     projection: Projection,
-    /// Lenses over the nodes themselves, and over what waits for them.
-    states: LensSet<Projection>,
-    inboxes: LensSet<Projection>,
+    lenses: ProjectionLenses<Projection>,
 }
 
 impl KvJudge {
@@ -42,17 +40,17 @@ impl KvJudge {
     /// # Errors
     /// A lens that does not exist.
     pub fn new(kv: &Kv, contract: &Contract, lenses: &[String]) -> Result<Self, SetupError> {
-        let (mut states, mut inboxes) = (LensSet::default(), LensSet::default());
+        let mut sets = ProjectionLenses::default();
         for (position, lens) in lenses.iter().enumerate() {
             let position = position as u8;
             match lens.as_str() {
-                "pairs@impl" => states.push(position, Box::new(Pairs)),
-                "waiting@impl" => inboxes.push(position, Box::new(Waiting)),
-                "durable@impl" => states.push(position, Box::new(Durable)),
+                "pairs@impl" => sets.states.push(position, Box::new(Pairs)),
+                "waiting@impl" => sets.inboxes.push(position, Box::new(Waiting)),
+                "durable@impl" => sets.states.push(position, Box::new(Durable)),
                 _ => return Err(SetupError(format!("kv has no lens `{lens}`"))),
             }
         }
-        let projection = Projection::new(!inboxes.is_empty());
+        let projection = Projection::new(!sets.inboxes.is_empty());
         let nodes = kv.nodes();
         let oracles = Oracles::new(nodes, contract);
         let workload = kv.workload();
@@ -62,7 +60,7 @@ impl KvJudge {
             }
             WorkloadKind::Cycle => Clients::Cycle(RingIntact { elements: workload.keys }),
         };
-        Ok(Self { nodes, oracles, clients, calls: 0, calls_before: 0, projection, states, inboxes })
+        Ok(Self { nodes, oracles, clients, calls: 0, calls_before: 0, projection, lenses: sets })
     }
 
     /// Judges from now on the nodes only: what clients saw has its cost.
@@ -95,9 +93,8 @@ impl KvJudge {
 
     fn look(&mut self, seen: &Seen<'_, Kv>, report: &mut Report) {
         if seen.watch.keys {
-            let (states, inboxes) = self.projection.update(seen);
-            self.states.keys(&self.projection, states, &mut report.keys);
-            self.inboxes.keys(&self.projection, inboxes, &mut report.keys);
+            let changed = self.projection.update(seen);
+            self.lenses.keys(&self.projection, changed, &mut report.keys);
         }
     }
 }

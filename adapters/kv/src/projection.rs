@@ -4,7 +4,7 @@ use crate::message::Message;
 use crate::node::{NODES_MAX, Role};
 use crate::system::Kv;
 use crate::view::View;
-use misrule_models::presets::{Inbox, LogRelation, Replica, Replicas, WaitingMessage};
+use misrule_models::presets::{Inbox, LogRelation, Replica, Replicas, WaitingMessage, WaitingSet};
 use misrule_models::{Key, KeyWriter, Lens, NodeId, relation};
 use misrule_world::Seen;
 
@@ -27,8 +27,7 @@ pub(crate) struct Projection {
 #[derive(Debug, Default)]
 struct Server {
     view: View,
-    /// Set of waiting messages, a bit for each kind and relation.
-    waiting: u64,
+    waiting: WaitingSet,
 }
 
 impl Projection {
@@ -67,15 +66,15 @@ impl Server {
     /// Finds the set of messages that wait for the node. Returns whether it is another now.
     fn gather(&mut self, to: NodeId, seen: &Seen<'_, Kv>) -> bool {
         let (term, last) = (self.view.term, self.view.last());
-        let mut set = 0;
+        let mut set = WaitingSet::default();
         for (message, kind) in (0..seen.views.len() as NodeId).flat_map(|from| seen.links.waiting(from, to)) {
             let sent: u32 = Message::term(message).unwrap_or(term);
             if IDLE & (1 << kind) != 0 || sent < term {
                 continue;
             }
             let index = message.index().filter(|_| ENTRIES & (1 << kind) != 0);
-            let index = index.map_or(1, |index| relation(&index, &last));
-            set |= 1 << (u64::from(kind) * 6 + u64::from(sent > term) * 3 + index);
+            let index = index.map_or(1, |index| relation(&index, &last)) as u8;
+            set.insert(WaitingMessage { kind, newer: sent > term, index });
         }
         std::mem::replace(&mut self.waiting, set) != set
     }
@@ -116,12 +115,7 @@ impl Replicas for Projection {
 
 impl Inbox for Projection {
     fn waiting(&self, to: NodeId, each: &mut dyn FnMut(WaitingMessage)) {
-        let mut set = self.servers[usize::from(to)].waiting;
-        while set != 0 {
-            let bit = set.trailing_zeros() as u8;
-            each(WaitingMessage { kind: bit / 6, newer: bit % 6 >= 3, index: bit % 3 });
-            set &= set - 1;
-        }
+        self.servers[usize::from(to)].waiting.each(each);
     }
 }
 

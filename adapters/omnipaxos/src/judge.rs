@@ -5,8 +5,8 @@ use crate::decided::DecidedLogs;
 use crate::mapping::{self, Steps};
 use crate::projection::{Parts, Projection};
 use crate::system::Omnipaxos;
-use misrule_models::LensSet;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
+use misrule_models::{LensSet, ProjectionLenses};
 use misrule_world::{Follower, Judge, Recovers, Report, Seen, Setup, SetupError, Tally};
 use std::fmt::Display;
 
@@ -33,12 +33,7 @@ pub struct OmnipaxosJudge {
     /// `None` where the release is not modelled.
     follower: Option<Follower<Omnipaxos, Steps>>,
     projection: Projection,
-    /// Lenses over the servers themselves: they need a look only where one changed.
-    states: LensSet<Projection>,
-    /// Lenses over waiting messages: they need a look only where their set is another.
-    inboxes: LensSet<Projection>,
-    /// Lenses over deliveries and whole states: they look at every step.
-    steps: LensSet<Projection>,
+    lenses: ProjectionLenses<Projection>,
     reads_input: bool,
     pub(crate) nodes: u8,
 }
@@ -46,18 +41,17 @@ pub struct OmnipaxosJudge {
 impl OmnipaxosJudge {
     /// A judge with the lenses that the setup asks for.
     pub(crate) fn new(setup: &Setup) -> Result<Self, SetupError> {
-        let (mut states, mut inboxes, mut steps) =
-            (LensSet::default(), LensSet::default(), LensSet::default());
+        let mut lenses = ProjectionLenses::default();
         let mut at_model = LensSet::default();
         let mut parts = Parts::default();
         for (position, name) in setup.lenses.iter().enumerate() {
             let position = position as u8;
             match name.as_str() {
-                "pairs@impl" => states.push(position, Box::new(Pairs)),
-                "waiting@impl" => inboxes.push(position, Box::new(Waiting)),
-                "delivery@impl" => steps.push(position, Box::new(Delivery)),
-                "message@impl" => steps.push(position, Box::new(Detail::Message)),
-                "detailed@impl" => steps.push(position, Box::new(Detail::Detailed)),
+                "pairs@impl" => lenses.states.push(position, Box::new(Pairs)),
+                "waiting@impl" => lenses.inboxes.push(position, Box::new(Waiting)),
+                "delivery@impl" => lenses.steps.push(position, Box::new(Delivery)),
+                "message@impl" => lenses.steps.push(position, Box::new(Detail::Message)),
+                "detailed@impl" => lenses.steps.push(position, Box::new(Detail::Detailed)),
                 "pairs@model" => at_model.push(position, Box::new(Pairs)),
                 "delivery@model" => at_model.push(position, Box::new(Delivery)),
                 "message@model" => at_model.push(position, Box::new(Detail::Message)),
@@ -78,9 +72,7 @@ impl OmnipaxosJudge {
             reads_input: parts.deliveries,
             nodes: setup.settings.integer("nodes") as u8,
             projection: Projection::new(parts),
-            states,
-            inboxes,
-            steps,
+            lenses,
         })
     }
 
@@ -89,18 +81,6 @@ impl OmnipaxosJudge {
     pub(crate) fn set_follower(&mut self, follower: Follower<Omnipaxos, Steps>) {
         self.follower = Some(follower);
     }
-
-    fn keys(&self, states: u64, inboxes: u64, report: &mut Report) {
-        if states != 0 {
-            self.states.keys(&self.projection, states, &mut report.keys);
-        }
-        if inboxes != 0 {
-            self.inboxes.keys(&self.projection, inboxes, &mut report.keys);
-        }
-        if !self.steps.is_empty() {
-            self.steps.keys(&self.projection, states | inboxes, &mut report.keys);
-        }
-    }
 }
 
 impl Judge<Omnipaxos> for OmnipaxosJudge {
@@ -108,7 +88,7 @@ impl Judge<Omnipaxos> for OmnipaxosJudge {
         self.decided.reset(seen.views.len());
         if seen.watch.keys {
             self.projection.reset(seen);
-            self.keys(seen.touched, seen.touched, report);
+            self.lenses.keys(&self.projection, (seen.touched, seen.touched), &mut report.keys);
         }
         if let Some(follower) = &mut self.follower {
             follower.reset(seen, report);
@@ -124,10 +104,8 @@ impl Judge<Omnipaxos> for OmnipaxosJudge {
             }
         }
         if seen.watch.keys {
-            let (states, inboxes) = self.projection.update(seen);
-            if states | inboxes != 0 || !self.steps.is_empty() {
-                self.keys(states, inboxes, report);
-            }
+            let changed = self.projection.update(seen);
+            self.lenses.keys(&self.projection, changed, &mut report.keys);
         }
         if let Some(follower) = &mut self.follower {
             follower.after(seen, report);

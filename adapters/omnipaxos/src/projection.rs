@@ -4,7 +4,7 @@ use crate::image::SharedImage;
 use crate::message::{Facts, Kind, content, rank};
 use crate::system::{Omnipaxos, Role, View, pid};
 use misrule_models::presets::{
-    Delivered, Detail, Inbox, LastDelivery, LogRelation, Replica, Replicas, WaitingMessage, Whole,
+    Delivered, Detail, Inbox, LastDelivery, LogRelation, Replica, Replicas, WaitingMessage, WaitingSet, Whole,
 };
 use misrule_models::{NodeId, StableHasher, relation};
 use misrule_world::{Choice, Input, Seen, mix};
@@ -43,8 +43,7 @@ struct Server {
     log: u64,
     /// The number of the last accept that was in sequence.
     sequence: SequenceNumber,
-    /// Set of waiting messages, a bit for each kind and relation.
-    waiting: u128,
+    waiting: WaitingSet,
     /// Hashes of the waiting messages: as a bag without heartbeats, and all in their order.
     contents: (u64, u64),
 }
@@ -199,7 +198,7 @@ impl Server {
     /// Finds the set of messages that wait for the server. Returns whether it is another now.
     fn gather_waiting(&mut self, seen: &Seen<'_, Omnipaxos>, to: NodeId) -> bool {
         let (term, length) = (self.replica.term, self.replica.length);
-        let mut set = 0;
+        let mut set = WaitingSet::default();
         for from in 0..seen.views.len() as NodeId {
             for (message, kind) in seen.links.waiting(from, to) {
                 if 1 << kind & HEARTBEATS != 0 {
@@ -208,9 +207,8 @@ impl Server {
                 let facts = Facts::of(message);
                 let ballot = facts.ballot.unwrap_or(term);
                 if ballot >= term {
-                    let index = facts.index.map_or(1, |index| relation(&(index as u64), &length));
-                    let newer = u64::from(ballot > term);
-                    set |= 1_u128 << (u64::from(kind) * 6 + newer * 3 + index);
+                    let index = facts.index.map_or(1, |index| relation(&(index as u64), &length)) as u8;
+                    set.insert(WaitingMessage { kind, newer: ballot > term, index });
                 }
             }
         }
@@ -248,12 +246,7 @@ impl Replicas for Projection {
 
 impl Inbox for Projection {
     fn waiting(&self, to: NodeId, each: &mut dyn FnMut(WaitingMessage)) {
-        let mut set = self.nodes[usize::from(to)].waiting;
-        while set != 0 {
-            let bit = set.trailing_zeros() as u8;
-            each(WaitingMessage { kind: bit / 6, newer: bit % 6 >= 3, index: bit % 3 });
-            set &= set - 1;
-        }
+        self.nodes[usize::from(to)].waiting.each(each);
     }
 }
 

@@ -4,7 +4,7 @@ use crate::oracles::Oracles;
 use crate::projection::Projection;
 use crate::system::Openraft;
 use misrule_models::presets::{Pairs, Waiting};
-use misrule_models::{LensSet, NodeId};
+use misrule_models::{NodeId, ProjectionLenses};
 use misrule_world::{Choice, Judge, Recovers, Report, Seen, Setup, SetupError};
 
 /// The lenses that the judge computes.
@@ -17,20 +17,18 @@ pub struct OpenraftJudge {
     promises: bool,
     oracles: Oracles,
     projection: Projection,
-    /// Lenses over the nodes themselves, and over what waits for them.
-    states: LensSet<Projection>,
-    inboxes: LensSet<Projection>,
+    lenses: ProjectionLenses<Projection>,
 }
 
 impl OpenraftJudge {
     /// A judge with the lenses that the setup asks for.
     pub(crate) fn new(setup: &Setup) -> Result<Self, SetupError> {
-        let (mut states, mut inboxes) = (LensSet::default(), LensSet::default());
+        let mut lenses = ProjectionLenses::default();
         for (position, lens) in setup.lenses.iter().enumerate() {
             let position = position as u8;
             match lens.as_str() {
-                "pairs@impl" => states.push(position, Box::new(Pairs)),
-                "waiting@impl" => inboxes.push(position, Box::new(Waiting)),
+                "pairs@impl" => lenses.states.push(position, Box::new(Pairs)),
+                "waiting@impl" => lenses.inboxes.push(position, Box::new(Waiting)),
                 _ => return Err(SetupError(format!("openraft has no lens `{lens}`"))),
             }
         }
@@ -38,19 +36,9 @@ impl OpenraftJudge {
             nodes: setup.settings.integer("nodes") as NodeId,
             promises: setup.settings.word("elections") == "ticks" && setup.settings.word("tasks") != "step",
             oracles: Oracles::default(),
-            projection: Projection::new(!inboxes.is_empty()),
-            states,
-            inboxes,
+            projection: Projection::new(!lenses.inboxes.is_empty()),
+            lenses,
         })
-    }
-
-    fn keys(&self, (states, inboxes): (u64, u64), report: &mut Report) {
-        if states != 0 {
-            self.states.keys(&self.projection, states, &mut report.keys);
-        }
-        if inboxes != 0 {
-            self.inboxes.keys(&self.projection, inboxes, &mut report.keys);
-        }
     }
 }
 
@@ -59,7 +47,7 @@ impl Judge<Openraft> for OpenraftJudge {
         self.oracles.reset(seen.views.len());
         if seen.watch.keys {
             self.projection.reset(seen);
-            self.keys((seen.touched, seen.touched), report);
+            self.lenses.keys(&self.projection, (seen.touched, seen.touched), &mut report.keys);
         }
     }
 
@@ -76,7 +64,7 @@ impl Judge<Openraft> for OpenraftJudge {
         }
         if seen.watch.keys {
             let changed = self.projection.update(seen);
-            self.keys(changed, report);
+            self.lenses.keys(&self.projection, changed, &mut report.keys);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::message::{HEARTBEAT, Wire};
 use crate::system::Openraft;
 use crate::types::LogId;
 use crate::view::View;
-use misrule_models::presets::{Inbox, LogRelation, Replica, Replicas, WaitingMessage};
+use misrule_models::presets::{Inbox, LogRelation, Replica, Replicas, WaitingMessage, WaitingSet};
 use misrule_models::{NodeId, relation};
 use misrule_world::Seen;
 use openraft::{LogIdOptionExt, ServerState};
@@ -25,8 +25,7 @@ struct Server {
     first: u64,
     ids: Vec<LogId>,
     changes: u64,
-    /// Set of waiting messages, a bit for each kind and relation.
-    waiting: u64,
+    waiting: WaitingSet,
 }
 
 /// A vote as one ordered number: term, then node.
@@ -108,7 +107,7 @@ impl Server {
     fn gather(&mut self, to: NodeId, seen: &Seen<'_, Openraft>) -> bool {
         let (term, length) = (self.replica.term, self.replica.length);
         let waiting = (0..seen.views.len() as NodeId).flat_map(|from| seen.links.waiting(from, to));
-        let mut set = 0;
+        let mut set = WaitingSet::default();
         for (message, kind) in waiting {
             let message: &Wire = message;
             let facts = message.body.facts();
@@ -116,8 +115,8 @@ impl Server {
             if kind == HEARTBEAT || sent < term {
                 continue;
             }
-            let index = facts.index.map_or(1, |index| relation(&index, &length));
-            set |= 1 << (u64::from(kind) * 6 + u64::from(sent > term) * 3 + index);
+            let index = facts.index.map_or(1, |index| relation(&index, &length)) as u8;
+            set.insert(WaitingMessage { kind, newer: sent > term, index });
         }
         std::mem::replace(&mut self.waiting, set) != set
     }
@@ -156,11 +155,6 @@ impl Replicas for Projection {
 
 impl Inbox for Projection {
     fn waiting(&self, to: NodeId, each: &mut dyn FnMut(WaitingMessage)) {
-        let mut set = self.servers[usize::from(to)].waiting;
-        while set != 0 {
-            let bit = set.trailing_zeros() as u8;
-            each(WaitingMessage { kind: bit / 6, newer: bit % 6 >= 3, index: bit % 3 });
-            set &= set - 1;
-        }
+        self.servers[usize::from(to)].waiting.each(each);
     }
 }

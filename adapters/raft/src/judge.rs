@@ -6,8 +6,8 @@ use crate::oracles::{Oracles, SOMETIMES};
 use crate::projection::{Parts, Projection};
 use crate::system::Raft;
 use misrule_history::specifications::Cell;
-use misrule_models::LensSet;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
+use misrule_models::{LensSet, ProjectionLenses};
 use misrule_world::histories::Linearizable;
 use misrule_world::{
     Choice, ClientEvent, Follower, Judge, NodeId, Recovers, Report, Seen, Setup, SetupError, System, Tally,
@@ -55,12 +55,7 @@ pub struct RaftJudge {
     /// In how many executions each of [`SOMETIMES`] was seen.
     sometimes: [u64; SOMETIMES.len()],
     projection: Projection,
-    /// Lenses over the nodes themselves: they need a look only where one changed.
-    states: LensSet<Projection>,
-    /// Lenses over waiting messages: they need a look only where their set is another.
-    inboxes: LensSet<Projection>,
-    /// Lenses over deliveries and whole states: they look at every step.
-    steps: LensSet<Projection>,
+    lenses: ProjectionLenses<Projection>,
     reads_input: bool,
 }
 
@@ -88,11 +83,11 @@ impl RaftJudge {
         for (position, name) in setup.lenses.iter().enumerate() {
             let position = position as u8;
             match name.as_str() {
-                "pairs@impl" => judge.states.push(position, Box::new(Pairs)),
-                "waiting@impl" => judge.inboxes.push(position, Box::new(Waiting)),
-                "delivery@impl" => judge.steps.push(position, Box::new(Delivery)),
-                "message@impl" => judge.steps.push(position, Box::new(Detail::Message)),
-                "detailed@impl" => judge.steps.push(position, Box::new(Detail::Detailed)),
+                "pairs@impl" => judge.lenses.states.push(position, Box::new(Pairs)),
+                "waiting@impl" => judge.lenses.inboxes.push(position, Box::new(Waiting)),
+                "delivery@impl" => judge.lenses.steps.push(position, Box::new(Delivery)),
+                "message@impl" => judge.lenses.steps.push(position, Box::new(Detail::Message)),
+                "detailed@impl" => judge.lenses.steps.push(position, Box::new(Detail::Detailed)),
                 "pairs@model" => at_model.push(position, Box::new(Pairs)),
                 "delivery@model" => at_model.push(position, Box::new(Delivery)),
                 "message@model" => at_model.push(position, Box::new(Detail::Message)),
@@ -117,18 +112,6 @@ impl RaftJudge {
         judge.follower = model.map(|model| Follower::new(model, Steps::default(), at_model));
         Ok(judge)
     }
-
-    fn keys(&self, states: u64, inboxes: u64, report: &mut Report) {
-        if states != 0 {
-            self.states.keys(&self.projection, states, &mut report.keys);
-        }
-        if inboxes != 0 {
-            self.inboxes.keys(&self.projection, inboxes, &mut report.keys);
-        }
-        if !self.steps.is_empty() {
-            self.steps.keys(&self.projection, states | inboxes, &mut report.keys);
-        }
-    }
 }
 
 impl Judge<Raft> for RaftJudge {
@@ -146,7 +129,7 @@ impl Judge<Raft> for RaftJudge {
         self.oracles.seen = [false; SOMETIMES.len()];
         if seen.watch.keys {
             self.projection.reset(seen);
-            self.keys(seen.touched, seen.touched, report);
+            self.lenses.keys(&self.projection, (seen.touched, seen.touched), &mut report.keys);
         }
         if let Some(follower) = &mut self.follower {
             follower.reset(seen, report);
@@ -183,10 +166,8 @@ impl Judge<Raft> for RaftJudge {
             clients.after(&self.heard, report);
         }
         if seen.watch.keys {
-            let (states, inboxes) = self.projection.update(seen);
-            if states | inboxes != 0 || !self.steps.is_empty() {
-                self.keys(states, inboxes, report);
-            }
+            let changed = self.projection.update(seen);
+            self.lenses.keys(&self.projection, changed, &mut report.keys);
         }
         if let Some(follower) = &mut self.follower {
             follower.after(seen, report);

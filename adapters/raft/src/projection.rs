@@ -6,7 +6,7 @@ use crate::node::number;
 use crate::system::Raft;
 use crate::view::View;
 use misrule_models::presets::{
-    Delivered, Detail, Inbox, LastDelivery, LogRelation, Replica, Replicas, WaitingMessage, Whole,
+    Delivered, Detail, Inbox, LastDelivery, LogRelation, Replica, Replicas, WaitingMessage, WaitingSet, Whole,
 };
 use misrule_models::{NodeId, StableHasher, relation};
 use misrule_world::{Choice, Input, Seen, mix};
@@ -45,8 +45,7 @@ struct Server {
     clocks: [usize; 3],
     /// What was applied, and the known leader.
     applied: (u64, u64),
-    /// Set of waiting messages, a bit for each kind and relation.
-    waiting: u128,
+    waiting: WaitingSet,
     /// Hashes of the waiting messages: as a bag without heartbeats, and all in their order.
     contents: (u64, u64),
 }
@@ -164,7 +163,7 @@ impl Server {
     /// Finds the set of messages that wait for the node. Returns whether it is another now.
     fn gather_waiting(&mut self, seen: &Seen<'_, Raft>, to: NodeId) -> bool {
         let (term, length) = (self.replica.term, self.replica.length);
-        let mut set = 0;
+        let mut set = WaitingSet::default();
         for from in 0..seen.views.len() as NodeId {
             for (message, kind) in seen.links.waiting(from, to) {
                 if 1 << kind & HEARTBEATS != 0 {
@@ -173,8 +172,8 @@ impl Server {
                 let facts = Facts::of(message.message());
                 let its = facts.term.unwrap_or(term);
                 if its >= term {
-                    let index = facts.index.map_or(1, |index| relation(&index, &length));
-                    set |= 1_u128 << (u64::from(kind) * 6 + u64::from(its > term) * 3 + index);
+                    let index = facts.index.map_or(1, |index| relation(&index, &length)) as u8;
+                    set.insert(WaitingMessage { kind, newer: its > term, index });
                 }
             }
         }
@@ -213,12 +212,7 @@ impl Replicas for Projection {
 
 impl Inbox for Projection {
     fn waiting(&self, to: NodeId, each: &mut dyn FnMut(WaitingMessage)) {
-        let mut set = self.nodes[usize::from(to)].waiting;
-        while set != 0 {
-            let bit = set.trailing_zeros() as u8;
-            each(WaitingMessage { kind: bit / 6, newer: bit % 6 >= 3, index: bit % 3 });
-            set &= set - 1;
-        }
+        self.nodes[usize::from(to)].waiting.each(each);
     }
 }
 

@@ -8,5 +8,5 @@ mod whole;
 
 pub use delivery::{Delivered, Delivery, LastDelivery};
 pub use pairs::{LogRelation, Pairs, Replica, Replicas};
-pub use waiting::{Inbox, Waiting, WaitingMessage};
+pub use waiting::{Inbox, Waiting, WaitingMessage, WaitingSet};
 pub use whole::{Detail, Whole};

@@ -13,6 +13,30 @@ pub struct WaitingMessage {
     pub index: u8,
 }
 
+/// A set of waiting messages. A projection keeps one for each receiver, so that lenses need a look only where it is
+/// another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitingSet(u128);
+
+impl WaitingSet {
+    /// Adds a message; it may be there already. Kinds above 20 count as 20.
+    #[inline]
+    pub fn insert(&mut self, message: WaitingMessage) {
+        let bit = u32::from(message.kind.min(20)) * 6 + u32::from(message.newer) * 3;
+        self.0 |= 1 << (bit + u32::from(message.index.min(2)));
+    }
+
+    /// Calls `each` for every message, by kind.
+    pub fn each(self, each: &mut dyn FnMut(WaitingMessage)) {
+        let mut set = self.0;
+        while set != 0 {
+            let bit = set.trailing_zeros() as u8;
+            each(WaitingMessage { kind: bit / 6, newer: bit % 6 >= 3, index: bit % 3 });
+            set &= set - 1;
+        }
+    }
+}
+
 /// Messages in flight, as the preset sees them.
 pub trait Inbox: Replicas {
     /// Calls `each` for every message waiting for `to`, in any order. Heartbeats and messages of older terms
@@ -31,14 +55,11 @@ impl<V: Inbox + ?Sized> Lens<V> for Waiting {
             if touched & (1 << to) == 0 {
                 continue;
             }
-            let mut set = 0_u128;
-            view.waiting(to, &mut |message| {
-                let bit = u32::from(message.kind.min(20)) * 6 + u32::from(message.newer) * 3;
-                set |= 1 << (bit + u32::from(message.index.min(2)));
-            });
+            let mut set = WaitingSet::default();
+            view.waiting(to, &mut |message| set.insert(message));
             let replica = view.replica(to);
             let role = u64::from(replica.up) << 3 | u64::from(replica.role);
-            let code = mix(mix(role, (set >> 64) as u64), set as u64);
+            let code = mix(mix(role, (set.0 >> 64) as u64), set.0 as u64);
             out.push(Key { lens: 0, facet: 0, code });
         }
     }
