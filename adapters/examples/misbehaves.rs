@@ -36,7 +36,7 @@ struct Misbehaves {
     vocabulary: Vocabulary,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct View {
     count: u32,
     asked: u8,

@@ -29,7 +29,7 @@ enum Message {
 }
 
 /// What oracles, lenses and reports see of a node.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct View {
     number: u32,
     rounds: u32,

@@ -84,4 +84,4 @@ pub use lens::{Lens, LensSet, ProjectionLenses};
 pub use log::Log;
 pub use model::{Fields, Kind, Model, NodeId, Property, Refusal, Step};
 pub use presets::{LogRelation, Replica, Replicas};
-pub use walk::{Event, Outcome, Outcomes, Walk, Walked};
+pub use walk::{Event, Outcome, Outcomes, Position, Walk, Walked};

@@ -91,6 +91,12 @@ pub struct Walk<M: Model> {
     taken: Vec<u64>,
 }
 
+/// Where a walk stands: [`Walk::position`].
+pub struct Position<State> {
+    candidates: Vec<State>,
+    lost: bool,
+}
+
 impl<M: Model> Walk<M> {
     /// A walk that starts in the model's first initial state.
     ///
@@ -121,6 +127,17 @@ impl<M: Model> Walk<M> {
             self.candidates.push(self.initial.clone());
         }
         self.lost = false;
+    }
+
+    /// Where it stands, to go back there.
+    pub fn position(&self) -> Position<M::State> {
+        Position { candidates: self.candidates.clone(), lost: self.lost }
+    }
+
+    /// Back to where it stood; the counts stay.
+    pub fn go_to(&mut self, position: &Position<M::State>) {
+        self.candidates.clone_from(&position.candidates);
+        self.lost = position.lost;
     }
 
     /// The model.

@@ -240,7 +240,7 @@ impl System for Omnipaxos {
 }
 
 /// What is seen of a server. It shares the server's image: nothing is copied to look at it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct View {
     image: SharedImage,
     role: Role,

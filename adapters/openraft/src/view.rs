@@ -8,7 +8,7 @@ use std::fmt::{self, Display};
 use std::sync::{Arc, MutexGuard};
 
 /// What is seen of a node. It shares the node's image: nothing is copied to look at it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct View {
     image: SharedImage,
     role: ServerState,

@@ -50,7 +50,7 @@ impl Role {
 }
 
 /// What is seen of a node. It shares the node's image: nothing is copied to look at it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct View {
     image: SharedImage,
     pub(crate) role: Role,

@@ -8,7 +8,8 @@ use crate::recovery::Begun;
 use crate::system::TwoPhaseCommit;
 use misrule_models::LensSet;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
-use misrule_world::{Choice, Follower, Judge, NodeId, Recovers, Report, Seen, SetupError, Tally};
+use misrule_world::{Choice, Followed, Follower, Judge, NodeId, Recovers, Report, Seen, SetupError, Tally};
+use std::any::Any;
 use std::fmt::Display;
 
 /// The lenses that the judge computes.
@@ -31,6 +32,13 @@ pub struct TwoPhaseJudge {
     projection: Projection,
     lenses: LensSet<Projection>,
     pub(crate) begun: Begun,
+}
+
+/// What the judge remembers of an execution.
+struct Saved {
+    oracles: Oracles,
+    followed: Followed<Steps, State>,
+    projection: Projection,
 }
 
 impl TwoPhaseJudge {
@@ -95,6 +103,22 @@ impl Judge<TwoPhaseCommit> for TwoPhaseJudge {
         self.look(seen, report);
         // Also where an oracle has failed: whether the model's own property broke decides the finding's class.
         self.follower.after(seen, report);
+    }
+
+    fn save(&self) -> Option<Box<dyn Any>> {
+        Some(Box::new(Saved {
+            oracles: self.oracles.clone(),
+            followed: self.follower.save(),
+            projection: self.projection,
+        }))
+    }
+
+    fn load(&mut self, saved: &dyn Any) {
+        if let Some(saved) = saved.downcast_ref::<Saved>() {
+            self.oracles.clone_from(&saved.oracles);
+            self.follower.load(&saved.followed);
+            self.projection = saved.projection;
+        }
     }
 
     fn recovers(&self) -> Option<&dyn Recovers<TwoPhaseCommit>> {

@@ -19,7 +19,7 @@ use misrule_models::{Event, NodeId};
 use misrule_world::{Choice, Mapping, Seen};
 
 /// The mapping; it remembers the views before the step.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Steps {
     before: Vec<View>,
 }

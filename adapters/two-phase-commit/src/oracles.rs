@@ -16,7 +16,7 @@ struct Outcomes {
 }
 
 /// Atomicity, durability and respect for votes, across restarts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Oracles {
     lanes: [Outcomes; LANES_MAX],
     /// For each node and lane, the last outcome or promise it stood for: round and phase. A promise is kept

@@ -184,7 +184,7 @@ impl Lane {
 }
 
 /// One running node. Everything in it but `bug` and `count` comes from the disk at a restart.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Node {
     pub(crate) lanes: [Lane; LANES_MAX],
     pub(crate) count: u8,

@@ -76,6 +76,10 @@ impl System for TwoPhaseCommit {
         (out.lanes, out.count, out.stopped) = (node.lanes, node.count, node.stopped);
     }
 
+    fn fork(&self, node: &Node) -> Option<Node> {
+        Some(node.clone())
+    }
+
     fn kind(&self, message: &Message) -> u8 {
         message.kind()
     }

@@ -15,7 +15,7 @@
 //! struct PingPong { vocabulary: Vocabulary }
 //!
 //! /// What oracles and pages see of a node.
-//! #[derive(Default)]
+//! #[derive(Clone, Default)]
 //! struct View { count: u32 }
 //!
 //! impl Fields for View {

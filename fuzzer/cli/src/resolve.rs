@@ -2,7 +2,7 @@
 
 use crate::exit::Error;
 use crate::session::Session;
-use misrule_engine::{Listens, RecoveryWhen, SIGNALS, STRATEGIES};
+use misrule_engine::{ABLATIONS, Listens, RecoveryWhen, SIGNALS, STRATEGIES, Strategy};
 use misrule_world::text::{parse_faults, parse_profiles, utf8};
 use misrule_world::{Contract, FaultProfile, LinkOrder, Setting, Settings, Target};
 use std::path::Path;
@@ -91,8 +91,9 @@ pub(crate) fn guidance(target: &Target, given: Option<&str>) -> Result<&'static 
     let Some(name) = given else {
         return Ok(if target.lenses.is_empty() { "random" } else { "frontier" });
     };
-    let known = || STRATEGIES.iter().map(|strategy| strategy.name);
-    known().find(|known| *known == name).ok_or_else(|| Error::unknown("guidance", name, known()))
+    let known = || STRATEGIES.iter().chain(&ABLATIONS).map(|strategy| strategy.name);
+    let found = Strategy::named(name).map(|strategy| strategy.name);
+    found.ok_or_else(|| Error::unknown("guidance", name, known()))
 }
 
 /// Full names of lenses, signals last. A name without `@` is the model's lens if there is one, else the
@@ -103,7 +104,7 @@ pub(crate) fn lenses(
     guidance: &str,
     contract: Contract,
 ) -> Result<Vec<String>, Error> {
-    let listens = STRATEGIES.iter().find(|s| s.name == guidance).map_or(Listens::Nothing, |s| s.listens);
+    let listens = Strategy::named(guidance).map_or(Listens::Nothing, |s| s.listens);
     let mut chosen: Vec<String> = Vec::new();
     match given {
         None => default_lenses(target, listens, contract, &mut chosen),

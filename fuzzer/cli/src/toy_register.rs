@@ -38,7 +38,7 @@ enum Message {
     Needed(Call, u32),
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct View {
     value: u32,
     version: u32,

@@ -1,7 +1,7 @@
 //! The archive: what has been seen, and the shortest known way to it.
 
 use crate::way::Way;
-use misrule_world::{FacetId, Key, Rng, mix};
+use misrule_world::{FacetId, Key, Rng, Snapshot, mix};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 /// Cells of one lens beyond which new keys are counted but no longer kept: past a few thousand cells a lens
 /// guides nothing (`notes/frontier.md`).
 pub const CELLS_MAX: usize = 10_000;
+
+/// Snapshots held at once. Where more come, those of cells often visited are given up.
+pub(crate) const SNAPSHOTS_MAX: usize = 4_096;
 
 /// One key in the archive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -19,6 +22,9 @@ pub struct Cell {
     pub way: Option<Way>,
     /// How often runs entered it.
     pub visits: u64,
+    /// The state at the end of the way, where it was saved and is still held.
+    #[serde(skip)]
+    pub snapshot: Option<Snapshot>,
     /// The kept schedule that the way belongs to.
     owner: usize,
     /// The last run that claimed a new or shorter way to it.
@@ -68,6 +74,9 @@ pub struct Archive {
     /// For each kept schedule, how many cells it owns.
     owned: FxHashMap<usize, u32>,
     run: u64,
+    /// The cells that hold a snapshot.
+    #[serde(skip)]
+    held: Vec<u32>,
     /// For each lens, how many keys were not kept because it was full.
     beyond: Vec<u64>,
 }
@@ -118,13 +127,15 @@ impl Archive {
         self.index.insert(id, at);
         *self.facets.entry((key.lens, key.facet)).or_default() += 1;
         let (claimed, entered) = (self.run, self.run);
-        self.cells.push(Cell { key: id, way: None, visits: 1, owner: usize::MAX, claimed, entered, runs: 1 });
+        let (way, snapshot, owner) = (None, None, usize::MAX);
+        self.cells.push(Cell { key: id, way, visits: 1, snapshot, owner, claimed, entered, runs: 1 });
         Met::New(at)
     }
 
-    /// Gives a cell its way, which belongs to the kept schedule `owner`. Returns the schedule that owned it
-    /// before, if that owns no cell any more.
-    pub fn settle(&mut self, cell: u32, way: Way, owner: usize) -> Option<usize> {
+    /// Gives a cell its way, which belongs to the kept schedule `owner`, and the state at its end. Returns the schedule
+    /// that owned it before, if that owns no cell any more.
+    pub fn settle(&mut self, cell: u32, way: Way, owner: usize, snapshot: Option<Snapshot>) -> Option<usize> {
+        self.hold(cell, snapshot);
         let cell_at = &mut self.cells[cell as usize];
         *self.owned.entry(owner).or_default() += 1;
         let before = std::mem::replace(&mut cell_at.owner, owner);
@@ -139,6 +150,28 @@ impl Archive {
         }
         self.owned.remove(&before);
         Some(before)
+    }
+
+    /// Puts the state into the cell in place of the one before.
+    fn hold(&mut self, cell: u32, snapshot: Option<Snapshot>) {
+        let slot = &mut self.cells[cell as usize].snapshot;
+        let (held, holds) = (slot.is_some(), snapshot.is_some());
+        *slot = snapshot;
+        match (held, holds) {
+            (true, false) => self.held.retain(|at| *at != cell),
+            (false, true) => self.held.push(cell),
+            _ => {}
+        }
+        if self.held.len() <= SNAPSHOTS_MAX {
+            return;
+        }
+        // Of some of them, drawn by a number that is the same in every process, the one most visited.
+        let mut rng = Rng::new(mix(self.run ^ u64::from(cell)));
+        let drawn = (0..8).map(|_| rng.below(self.held.len() as u32) as usize);
+        if let Some(at) = drawn.max_by_key(|at| self.cells[self.held[*at] as usize].visits) {
+            let given_up = self.held.swap_remove(at);
+            self.cells[given_up as usize].snapshot = None;
+        }
     }
 
     /// The kept schedule that owns one of the least visited cells, if there is any.
@@ -177,7 +210,7 @@ impl Archive {
         &self.beyond
     }
 
-    /// Of some randomly drawn cells of a lens with a way of at most `depth_max` choices, the one least
+    /// Of some randomly drawn cells of a lens with a snapshot or a way of at most `depth_max` choices, the one least
     /// visited; `None` when the lens has no such cell among those drawn.
     pub fn pick(&self, lens: usize, tournament: u32, depth_max: u32, rng: &mut Rng) -> Option<&Cell> {
         let reachable = self.reachable.get(lens)?;
@@ -185,7 +218,9 @@ impl Archive {
             let at = *reachable.get(rng.below(reachable.len() as u32) as usize)?;
             Some(&self.cells[at as usize])
         });
-        drawn.filter(|cell| cell.depth() <= depth_max).min_by_key(|cell| cell.visits)
+        drawn
+            .filter(|cell| cell.snapshot.is_some() || cell.depth() <= depth_max)
+            .min_by_key(|cell| cell.visits)
     }
 
     /// A hash of all cells and their depths, the same for equal archives in every process.
@@ -217,11 +252,11 @@ mod tests {
         archive.start_run();
         assert_eq!(archive.meet(key(1), 100), Met::New(0));
         assert_eq!(archive.meet(key(1), 50), Met::Known, "one run claims a cell once");
-        assert_eq!(archive.settle(0, way(100), 7), None);
+        assert_eq!(archive.settle(0, way(100), 7, None), None);
         archive.start_run();
         assert_eq!(archive.meet(key(1), 95), Met::Known, "not clearly shorter");
         assert_eq!(archive.meet(key(1), 80), Met::Shorter(0));
-        assert_eq!(archive.settle(0, way(80), 8), Some(7), "nothing else belongs to schedule 7");
+        assert_eq!(archive.settle(0, way(80), 8, None), Some(7), "nothing else belongs to schedule 7");
         assert_eq!(archive.cells()[0].depth(), 80);
     }
 
@@ -231,7 +266,7 @@ mod tests {
         archive.start_run();
         for code in 0..4 {
             archive.meet(key(code), 1);
-            archive.settle(code as u32, way(10 * (code as usize + 1)), code as usize);
+            archive.settle(code as u32, way(10 * (code as usize + 1)), code as usize, None);
         }
         for _ in 0..50 {
             archive.meet(key(0), 10);
@@ -253,7 +288,7 @@ mod tests {
             archive.start_run();
             archive.meet(key(code), 1);
             last = last.cut(last.len().min(20_000) / 2).then(&vec![Choice::Restart { node: 0 }; 1_000]);
-            archive.settle(code as u32, last.clone(), code as usize);
+            archive.settle(code as u32, last.clone(), code as usize, None);
         }
         let choice = std::mem::size_of::<Choice>();
         assert_eq!(choice, 8);

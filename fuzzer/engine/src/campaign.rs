@@ -58,6 +58,9 @@ pub struct Options {
     pub conformance: Conformance,
     /// When executions end in a recovery.
     pub recovery: RecoveryWhen,
+    /// Whether executions go on from snapshots, where the strategy and the target do that. What replays executions from
+    /// the start, to measure their parts, leaves it out.
+    pub snapshots: bool,
     /// How much work each finding's minimisation may do.
     pub minimise: Budget,
 }
@@ -76,6 +79,7 @@ impl Default for Options {
             steps_max: 30_000,
             conformance: Conformance::Sampled,
             recovery: RecoveryWhen::Sampled,
+            snapshots: true,
             minimise: Budget::default(),
         }
     }
@@ -299,7 +303,7 @@ impl Running<'_> {
             let recovering = execution.recovery.map_or(0, |recovered| u64::from(recovered.steps) << 32);
             summary.corpus_digest =
                 mix(summary.corpus_digest ^ last ^ u64::from(execution.steps()) ^ recovering);
-            let failed = execution.failure.clone().map(|failure| (failure, execution.choices.clone()));
+            let failed = execution.failure.clone().map(|failure| (failure, observed.choices()));
             let kept = if observed.conformance { None } else { observed.kept.clone() };
             if let Some((failure, choices)) = failed {
                 self.fail(failure, choices);

@@ -20,6 +20,8 @@ pub struct Execution {
     /// The choices that were executed, positions and kinds filled in. The steps of a recovery are none of them; the
     /// choice that begins one is the last.
     pub choices: Vec<Choice>,
+    /// How many steps had led to the snapshot that the execution began from; 0 where it began at the start.
+    pub resumed: u32,
     /// Choices that could not apply.
     pub skipped: u32,
     /// The first choice of the schedule that could not apply for another reason than drift: its position and why.
@@ -33,7 +35,7 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// Executed steps, without those of a recovery.
+    /// Executed steps, without those of a recovery and those before a snapshot.
     pub fn steps(&self) -> u32 {
         self.choices.len() as u32 - u32::from(self.recovery.is_some())
     }
@@ -45,6 +47,7 @@ impl Execution {
 
     pub(crate) fn clear(&mut self) {
         self.choices.clear();
+        self.resumed = 0;
         (self.skipped, self.misfit) = (0, None);
         self.drift.clear();
         self.failure = None;
@@ -124,20 +127,45 @@ pub fn execute(
         }
     }
     if let Some(chooser) = chooser {
-        while out.failure.is_none() {
-            let Some(choice) = chooser.next(run, report, news) else { break };
-            run.step(choice, report);
-            if report.effect == Effect::Applied {
-                out.choices.push(report.choice);
-                news = note(run, watcher, report, out);
-            } else {
-                out.skipped += 1;
-                news = false;
-            }
-        }
+        choose(run, chooser, news, watcher, report, out);
     }
     if let (Some(core), None) = (core, &out.failure) {
         recover(run, core, watcher, report, out);
+    }
+}
+
+/// Goes on from a snapshot that `run` has just taken up, `resumed` steps after the start, with what `chooser` gives.
+pub(crate) fn go_on(
+    run: &mut dyn Run,
+    resumed: u32,
+    chooser: &mut dyn Chooser,
+    watcher: &mut dyn Watcher,
+    report: &mut Report,
+    out: &mut Execution,
+) {
+    out.clear();
+    out.resumed = resumed;
+    choose(run, chooser, false, watcher, report, out);
+}
+
+fn choose(
+    run: &mut dyn Run,
+    chooser: &mut dyn Chooser,
+    mut news: bool,
+    watcher: &mut dyn Watcher,
+    report: &mut Report,
+    out: &mut Execution,
+) {
+    while out.failure.is_none() {
+        let Some(choice) = chooser.next(run, report, news) else { break };
+        run.step(choice, report);
+        if report.effect == Effect::Applied {
+            out.choices.push(report.choice);
+            news = note(run, watcher, report, out);
+        } else {
+            out.skipped += 1;
+            news = false;
+        }
     }
 }
 
@@ -148,7 +176,7 @@ pub fn execute_explicit(run: &mut dyn Run, mode: Mode, choices: &[Choice], out: 
 }
 
 fn note(run: &mut dyn Run, watcher: &mut dyn Watcher, report: &mut Report, out: &mut Execution) -> bool {
-    let news = watcher.saw(out.steps(), run, report);
+    let news = watcher.saw(out.resumed + out.steps(), run, report);
     if report.failure.is_some() {
         out.failure = report.failure.take();
     }

@@ -44,7 +44,7 @@ pub use execute::{
 };
 pub use finding::{Finding, WATCHES};
 pub use fingerprint::Fingerprint;
-pub use guidance::{Guidance, Listens, Plan, STRATEGIES, Strategy, strategy};
+pub use guidance::{ABLATIONS, Guidance, Listens, Plan, STRATEGIES, Strategy, strategy};
 pub use minimise::{Budget, Minimised, minimise};
 pub use mutate::{MUTATORS, Material, Mutate};
 pub use observed::Observed;

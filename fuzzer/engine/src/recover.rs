@@ -64,7 +64,7 @@ pub(crate) fn recover(
     report: &mut Report,
     out: &mut Execution,
 ) {
-    let first = out.steps() + 1;
+    let first = out.resumed + out.steps() + 1;
     let Some(policy) = run.recovery() else {
         out.choices.push(Choice::Recover { core });
         out.recovery = Some(Recovered { core, rounds: 0, steps: 0, end: RecoveryEnd::Unknown });

@@ -22,7 +22,7 @@ struct Leaky {
     leaks: bool,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Count(u64);
 
 impl Fields for Count {

@@ -20,7 +20,7 @@ const RECORD: usize = 24;
 /// A log of records in a file, which trusts every record of full length, or what a sync that fails has left.
 struct Store(Vocabulary);
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Length(u64);
 
 impl Fields for Length {

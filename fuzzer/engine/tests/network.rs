@@ -37,7 +37,7 @@ enum Node {
     Client { holds: bool },
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Holds(bool);
 
 impl Fields for Holds {

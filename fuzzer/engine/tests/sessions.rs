@@ -31,7 +31,7 @@ struct Node {
     last: [(u32, Answer); 64],
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Held([u16; 2]);
 
 impl Fields for Held {

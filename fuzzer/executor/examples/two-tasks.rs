@@ -82,7 +82,7 @@ struct Node {
     counter: Counter,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct View {
     stored: u32,
     tasks: usize,

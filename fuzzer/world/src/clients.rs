@@ -143,6 +143,7 @@ pub(crate) struct Open {
 }
 
 /// The sessions of a world.
+#[derive(Clone)]
 pub(crate) struct Clients {
     open: Vec<Option<Open>>,
     /// Calls made in this execution.
@@ -160,6 +161,13 @@ impl Clients {
             events: Vec::new(),
             counts: CallCounts::default(),
         }
+    }
+
+    /// Goes on from the calls of `other`; what is counted over all executions stays.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.open.clone_from(&other.open);
+        self.number = other.number;
+        self.events.clear();
     }
 
     /// A new execution.

@@ -5,7 +5,7 @@ use crate::judge::{Seen, Tally};
 use crate::probe::{self, Section};
 use crate::report::{Failure, Report};
 use crate::system::System;
-use misrule_models::{Event, Fields, Kind, LensSet, Model, NodeId, Walk, Walked};
+use misrule_models::{Event, Fields, Kind, LensSet, Model, NodeId, Position, Walk, Walked};
 use std::fmt::Display;
 
 /// How steps of a system read as actions of a model.
@@ -60,6 +60,35 @@ pub struct Follower<S: System, M: Mapping<S>> {
     seen_now: Vec<bool>,
     /// Whether the parts of this execution's steps are timed.
     timed: bool,
+}
+
+/// What a follower remembers of an execution, for the snapshot of its judge.
+pub struct Followed<M, State> {
+    mapping: M,
+    walk: Position<State>,
+    cut_short: u64,
+    seen_now: Vec<bool>,
+}
+
+impl<S: System, M: Mapping<S> + Clone> Follower<S, M> {
+    /// A copy of what it remembers of the execution.
+    pub fn save(&self) -> Followed<M, <M::Model as Model>::State> {
+        Followed {
+            mapping: self.mapping.clone(),
+            walk: self.walk.position(),
+            cut_short: self.cut_short,
+            seen_now: self.seen_now.clone(),
+        }
+    }
+
+    /// Goes on from what [`save`](Self::save) returned.
+    pub fn load(&mut self, saved: &Followed<M, <M::Model as Model>::State>) {
+        self.timed = probe::is_on();
+        self.mapping.clone_from(&saved.mapping);
+        self.walk.go_to(&saved.walk);
+        self.cut_short = saved.cut_short;
+        self.seen_now.clone_from(&saved.seen_now);
+    }
 }
 
 impl<S: System, M: Mapping<S>> Follower<S, M> {

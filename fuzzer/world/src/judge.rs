@@ -8,6 +8,7 @@ use crate::recovery::Recovers;
 use crate::report::{Report, Watch};
 use crate::system::{Input, System};
 use misrule_models::{NodeId, Outcomes};
+use std::any::Any;
 use std::fmt::Display;
 
 /// One step as a judge sees it.
@@ -61,6 +62,14 @@ pub trait Judge<S: System>: 'static {
     fn reads_input(&self) -> bool {
         true
     }
+
+    /// A copy of what the judge remembers of the execution, for snapshots; `None`, always, where it offers none.
+    fn save(&self) -> Option<Box<dyn Any>> {
+        None
+    }
+
+    /// Takes up what [`save`](Self::save) returned.
+    fn load(&mut self, _saved: &dyn Any) {}
 
     /// What was counted since the judge was made.
     fn tally(&self) -> Tally {

@@ -43,7 +43,7 @@ pub use disk::{
     CrashState, CrashStates, DISK_BYTES_MAX, DiskError, DiskFile, DiskHandle, DiskOperation, DiskOutcome,
     OPERATIONS_MAX,
 };
-pub use follow::{CRASH_POINT, Follower, Mapping};
+pub use follow::{CRASH_POINT, Followed, Follower, Mapping};
 pub use judge::{Judge, Seen, Tally};
 pub use keep::{Keep, KeepError, KeepShape};
 pub use links::Links;
@@ -53,7 +53,7 @@ pub use profile::{FaultKind, FaultProfile, FaultWeights};
 pub use recovery::{CORE_NODES_MAX, Core, Recovering, Recovers, Recovery, Standing, whole_core};
 pub use report::{Change, Effect, Failure, Report, TraceStep, Watch};
 pub use rng::{Rng, mix};
-pub use run::{About, FaultCount, Run};
+pub use run::{About, FaultCount, Run, Snapshot};
 pub use schedule::{Comment, CommentPlace, Expectation, Header, Schedule, ScheduleFile, Tail};
 pub use settings::{Setting, SettingError, SettingKind, Settings};
 pub use storage::{

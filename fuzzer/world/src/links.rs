@@ -26,6 +26,13 @@ impl<M: Clone> Links<M> {
         usize::from(from) * usize::from(self.nodes) + usize::from(to)
     }
 
+    /// Becomes equal to `other`, a copy of these links, in the space that there is.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.all.clone_from(&other.all);
+        self.changed.clone_from(&other.changed);
+        self.receivers = other.receivers;
+    }
+
     pub(crate) fn clear(&mut self) {
         self.all.iter_mut().for_each(VecDeque::clear);
     }

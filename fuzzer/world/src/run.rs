@@ -9,6 +9,8 @@ use crate::recovery::{Recovery, Standing};
 use crate::report::{Effect, Failure, Report, Watch};
 use crate::vocabulary::Vocabulary;
 use misrule_models::NodeId;
+use std::any::Any;
+use std::rc::Rc;
 
 /// A target in its world: a passive step machine. All generic code ends here.
 pub trait Run {
@@ -21,6 +23,18 @@ pub trait Run {
 
     /// Executes one choice. After a report with a failure, only `reset` is meaningful.
     fn step(&mut self, choice: Choice, report: &mut Report);
+
+    /// A copy of the state that the execution has come to, where the target offers [`System::fork`](crate::System::fork)
+    /// and its judge [`Judge::save`](crate::Judge::save); none during a recovery or while steps are told.
+    fn save(&self) -> Option<Snapshot> {
+        None
+    }
+
+    /// Takes up a snapshot of this run in place of `reset`: what the same choices do from here is what they did there.
+    /// Returns false, with nothing changed, where `watch` asks for what the snapshot lacks: keys, the model, steps told.
+    fn restore(&mut self, _snapshot: &Snapshot, _watch: Watch) -> bool {
+        false
+    }
 
     /// The states that a crash of the node may leave now, as the contract permits, or, when the node is down, that
     /// its last crash could have left. At most `limit` sets of units are gone through.
@@ -61,6 +75,22 @@ pub trait Run {
 
     /// Names and counts; for text and summaries.
     fn about(&self) -> About<'_>;
+}
+
+/// The state of an execution between two steps. Copies share it.
+#[derive(Clone, Debug)]
+pub struct Snapshot(Rc<dyn Any>);
+
+impl Snapshot {
+    /// A snapshot of what a run keeps.
+    pub fn new(state: impl Any) -> Self {
+        Self(Rc::new(state))
+    }
+
+    /// What it holds, where that is of type `T`.
+    pub fn get<T: Any>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
 }
 
 /// What a run can tell of itself outside the loop.

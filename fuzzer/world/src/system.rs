@@ -18,7 +18,7 @@ pub trait System: Sized + 'static {
     /// What nodes send. Its `Debug` form appears in traces, so it must not depend on addresses or hash order.
     type Message: Clone + Debug;
     /// The typed projection of a node.
-    type View: Default + Fields;
+    type View: Default + Clone + Fields;
 
     /// The names of kinds, timers, local steps, operations and draws.
     fn vocabulary(&self) -> &Vocabulary;
@@ -35,6 +35,12 @@ pub trait System: Sized + 'static {
     /// Refreshes the view of a node. `out` holds what the last call for this node left there, across restarts
     /// and executions, so that a log may be updated at its changed end only.
     fn view(&self, node: &Self::Node, out: &mut Self::View);
+
+    /// A copy of a running node that shares nothing with it, for snapshots; `None`, always, where the system offers
+    /// none. Only what offers it everywhere is returned to without replaying the way.
+    fn fork(&self, _node: &Self::Node) -> Option<Self::Node> {
+        None
+    }
 
     /// The kind of a message: a position in the vocabulary's kinds.
     fn kind(&self, message: &Self::Message) -> u8;
@@ -91,7 +97,7 @@ pub struct Context<M> {
 }
 
 /// Values for draws: fixed by choices, else derived from the seed, the node, the name and a counter.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Draws {
     pub(crate) seed: u64,
     pub(crate) bounds: Vec<u32>,

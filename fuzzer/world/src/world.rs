@@ -8,6 +8,7 @@ mod failures;
 mod finish;
 mod messages;
 mod recover;
+mod snapshot;
 mod time;
 
 use crate::choice::{Choice, ChoiceKind};
@@ -23,7 +24,7 @@ use crate::panics::{self, Unwound, guard};
 use crate::probe::{self, Section};
 use crate::recovery::{Recovers, Recovery, Standing};
 use crate::report::{Effect, Failure, Report, Watch};
-use crate::run::{About, FaultCount, Run};
+use crate::run::{About, FaultCount, Run, Snapshot};
 use crate::system::{BootError, Context, Draws, Input, System};
 use crate::trace::Recorder;
 use crate::vocabulary::Vocabulary;
@@ -299,6 +300,24 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
     }
 
+    /// Ends the execution that ran, if there was one: its nodes are gone.
+    fn end_execution(&mut self, watch: Watch) {
+        self.watch = watch;
+        if let Some(recovery) = self.recovery.take() {
+            (self.faults, self.overflow) = (recovery.faults, recovery.overflow);
+        }
+        self.timed = probe::is_on();
+        let timed = self.timed;
+        self.cx.outbox.clear();
+        self.cx.answers.clear();
+        self.cx.draws.made.clear();
+        for node in &mut self.nodes {
+            let running = node.take();
+            // A node that panicked may panic again when it is dropped; that tells nothing new.
+            let _ = guard(|| probe::section(timed, Section::Target, || drop(running)));
+        }
+    }
+
     #[inline]
     fn begin_step(&mut self, report: &mut Report) {
         report.keys.clear();
@@ -339,12 +358,7 @@ impl<S: System, J> Drop for World<S, J> {
 
 impl<S: System, J: Judge<S>> Run for World<S, J> {
     fn reset(&mut self, seed: u64, watch: Watch, report: &mut Report) {
-        self.watch = watch;
-        if let Some(recovery) = self.recovery.take() {
-            (self.faults, self.overflow) = (recovery.faults, recovery.overflow);
-        }
-        self.timed = probe::is_on();
-        let timed = self.timed;
+        self.end_execution(watch);
         self.begin_step(report);
         self.links.clear();
         self.menu.clear();
@@ -352,20 +366,14 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
             clock.clear();
             self.cx.timed.clear();
         }
-        self.cx.outbox.clear();
-        self.cx.answers.clear();
         self.clients.clear();
         self.cx.draws.seed = seed;
         self.cx.draws.counts.fill(0);
         self.cx.draws.fixed.fill(None);
-        self.cx.draws.made.clear();
         if watch.trace {
             self.recorder.reset(self.vocabulary.nodes);
         }
         for node in 0..self.vocabulary.nodes {
-            let running = self.nodes[usize::from(node)].take();
-            // A node that panicked may panic again when it is dropped; that tells nothing new.
-            let _ = guard(|| probe::section(timed, Section::Target, || drop(running)));
             if let Some(disk) = self.disks[usize::from(node)].as_mut() {
                 disk.clear();
             }
@@ -412,6 +420,14 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
             }
             Err(effect) => report.effect = effect,
         }
+    }
+
+    fn save(&self) -> Option<Snapshot> {
+        self.save_state()
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot, watch: Watch) -> bool {
+        self.take_up(snapshot, watch)
     }
 
     fn crash_states(&self, node: NodeId, limit: usize) -> CrashStates {

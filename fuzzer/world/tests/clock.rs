@@ -13,7 +13,7 @@ struct Timers(Vocabulary);
 
 const REPEATS: u8 = 3;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Fired(Vec<u8>);
 
 impl Fields for Fired {

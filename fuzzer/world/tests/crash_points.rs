@@ -36,7 +36,7 @@ struct Node {
     puts: u64,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct View {
     starts: u64,
     puts: u64,

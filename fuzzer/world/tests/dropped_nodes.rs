@@ -19,7 +19,7 @@ impl Drop for Node {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct View;
 
 impl Fields for View {

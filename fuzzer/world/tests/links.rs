@@ -13,7 +13,7 @@ use std::fmt::Display;
 struct Sender(Vocabulary);
 
 /// The numbers that came, in order.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Got(Vec<u32>);
 
 impl Fields for Got {

@@ -9,7 +9,7 @@ use std::fmt::Display;
 struct Logger(Vocabulary);
 
 /// How many records there are.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Count(u32);
 
 impl Fields for Count {

@@ -40,7 +40,7 @@ struct Pass {
     call: Option<Call>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Held([u16; 2]);
 
 impl Fields for Held {

@@ -4,16 +4,18 @@ use super::input::Candidate;
 use super::observer::RunObserver;
 use crate::archive::{Archive, Met};
 use crate::campaign::Options;
-use crate::execute::{Chooser, Misfit, Mode, Unwatched, Watcher, execute};
+use crate::execute::{Chooser, Misfit, Mode, Unwatched, Watcher, execute, go_on};
 use crate::guidance::Guidance;
+use crate::observed::MetCell;
 use crate::recover::recover;
 use crate::sample::Sampler;
 use crate::split::Laps;
+use crate::way::Way;
 use libafl::executors::{Executor, ExitKind, HasObservers};
 use libafl::state::HasExecutions;
 use libafl::{Error, HasMetadata};
 use libafl_bolts::tuples::{Handle, MatchName, MatchNameRef, RefIndexable};
-use misrule_world::{Choice, FaultProfile, Report, Rng, Run, Setup, Watch, mix};
+use misrule_world::{Choice, FaultProfile, Report, Rng, Run, Setup, Snapshot, Watch, mix};
 
 /// One execution in so many compares model and implementation, where the comparison is sampled.
 pub(crate) const SAMPLE: u64 = 16;
@@ -32,6 +34,8 @@ pub(crate) struct Settings {
     /// Whether there are lenses at all.
     pub(crate) keys: bool,
     pub(crate) recovery: crate::RecoveryWhen,
+    /// Whether states are saved and taken up.
+    pub(crate) snapshots: bool,
 }
 
 impl Settings {
@@ -47,6 +51,7 @@ impl Settings {
             steps_max: options.steps_max,
             keys: lenses > 0,
             recovery: options.recovery,
+            snapshots: options.snapshots,
         };
         (settings, lenses)
     }
@@ -67,6 +72,10 @@ pub(crate) struct WorldExecutor<OT> {
     pub(crate) done: bool,
     /// Whether lenses look at the next execution.
     pub(crate) keys: bool,
+    /// Whether its state is saved where it meets cells.
+    pub(crate) saves: bool,
+    /// The snapshot at the end of its way, where there is one.
+    pub(crate) resume: Option<Snapshot>,
 }
 
 impl<OT> WorldExecutor<OT> {
@@ -91,7 +100,24 @@ impl<OT> WorldExecutor<OT> {
             laps,
             done: false,
             keys: true,
+            saves: false,
+            resume: None,
         }
+    }
+
+    /// Takes up the snapshot at the end of the input's way, if there is one that can be. Where it lacks the model and
+    /// only the comparison with it would need that, there is no comparison.
+    fn take_up(&mut self, input: &Candidate, watch: &mut Watch) -> bool {
+        let Some(snapshot) = self.resume.take().filter(|_| !input.mutant) else { return false };
+        if self.run.restore(&snapshot, *watch) {
+            return true;
+        }
+        let plain = Watch { model: self.settings.model_guides && watch.keys, conformance: false, ..*watch };
+        if plain != *watch && self.run.restore(&snapshot, plain) {
+            *watch = plain;
+            return true;
+        }
+        false
     }
 
     fn watch(&self, execution: u64) -> Watch {
@@ -133,21 +159,34 @@ impl Chooser for Guided<'_> {
 /// Enters the keys of each step into the archive.
 pub(crate) struct Meeting<'a> {
     pub(crate) archive: &'a mut Archive,
-    pub(crate) met: &'a mut Vec<(u32, u32)>,
+    pub(crate) met: &'a mut Vec<MetCell>,
     pub(crate) new_cells: u32,
+    /// Whether the state is saved where a cell is met.
+    pub(crate) saves: bool,
+}
+
+impl Meeting<'_> {
+    fn note(&mut self, step: u32, cell: u32, run: &dyn Run) {
+        let snapshot = match self.met.last() {
+            _ if !self.saves => None,
+            Some(last) if last.step == step => last.snapshot.clone(),
+            _ => run.save(),
+        };
+        self.met.push(MetCell { step, cell, snapshot });
+    }
 }
 
 impl Watcher for Meeting<'_> {
-    fn saw(&mut self, step: u32, _run: &dyn Run, report: &Report) -> bool {
+    fn saw(&mut self, step: u32, run: &dyn Run, report: &Report) -> bool {
         let mut news = false;
         for key in &report.keys {
             match self.archive.meet(*key, step) {
                 Met::New(cell) => {
-                    self.met.push((step, cell));
+                    self.note(step, cell, run);
                     self.new_cells += 1;
                     news = true;
                 }
-                Met::Shorter(cell) => self.met.push((step, cell)),
+                Met::Shorter(cell) => self.note(step, cell, run),
                 Met::Known | Met::Beyond => {}
             }
         }
@@ -166,7 +205,8 @@ impl<OT: MatchName, EM, S: HasExecutions + HasMetadata, Z> Executor<EM, Candidat
         input: &Candidate,
     ) -> Result<ExitKind, Error> {
         *state.executions_mut() += 1;
-        let watch = self.watch(*state.executions());
+        let mut watch = self.watch(*state.executions());
+        let resumed = self.take_up(input, &mut watch);
         let archive = state.metadata_mut::<Archive>()?;
         // An execution that no lens looks at enters no cell, and is none of those that could have.
         if watch.keys {
@@ -180,10 +220,13 @@ impl<OT: MatchName, EM, S: HasExecutions + HasMetadata, Z> Executor<EM, Candidat
         observed.conformance = watch.conformance;
         observed.kept = None;
         observed.given = input.way.len();
-        observed.returned = if input.mutant { 0 } else { input.way.len() };
+        observed.returned = if input.mutant || resumed { 0 } else { input.way.len() };
+        observed.before = if resumed { input.way.clone() } else { Way::default() };
         let start = self.laps.now();
         self.choices.clear();
-        input.way.append_to(&mut self.choices);
+        if !resumed {
+            input.way.append_to(&mut self.choices);
+        }
         let prepared = self.laps.now();
         self.laps.settling += prepared - start;
         let mut guided = input.tail.map(|tail| Guided {
@@ -193,17 +236,22 @@ impl<OT: MatchName, EM, S: HasExecutions + HasMetadata, Z> Executor<EM, Candidat
             room: self.settings.steps_max.saturating_sub(input.way.len()),
             first: true,
         });
-        let mut meeting = Meeting { archive, met: &mut observed.met, new_cells: 0 };
-        let misfit = if input.mutant { Misfit::Repair } else { Misfit::Skip };
-        execute(
-            &mut *self.run,
-            Mode { seed: self.settings.draw_seed, watch, misfit },
-            &self.choices,
-            guided.as_mut().map(|guided| guided as &mut dyn Chooser),
-            &mut meeting,
-            &mut self.report,
-            &mut observed.execution,
-        );
+        let mut meeting = Meeting {
+            archive,
+            met: &mut observed.met,
+            new_cells: 0,
+            saves: self.saves && self.settings.snapshots,
+        };
+        let (run, report, execution) = (&mut *self.run, &mut self.report, &mut observed.execution);
+        match &mut guided {
+            Some(guided) if resumed => go_on(run, input.way.len(), guided, &mut meeting, report, execution),
+            guided => {
+                let misfit = if input.mutant { Misfit::Repair } else { Misfit::Skip };
+                let mode = Mode { seed: self.settings.draw_seed, watch, misfit };
+                let chooser = guided.as_mut().map(|guided| guided as &mut dyn Chooser);
+                execute(run, mode, &self.choices, chooser, &mut meeting, report, execution);
+            }
+        }
         observed.new_cells = meeting.new_cells;
         if input.tail.is_some() {
             let execution = &mut observed.execution;

@@ -48,7 +48,7 @@ impl<EM, OT: MatchName, S> Feedback<EM, Candidate, OT, S> for NewCellFeedback {
         observers: &OT,
         _exit: &ExitKind,
     ) -> Result<bool, Error> {
-        Ok(run(observers, &self.handle)?.observed.met.iter().any(|(step, _)| *step > 0))
+        Ok(run(observers, &self.handle)?.observed.met.iter().any(|met| met.step > 0))
     }
 
     fn append_metadata(
@@ -59,19 +59,24 @@ impl<EM, OT: MatchName, S> Feedback<EM, Candidate, OT, S> for NewCellFeedback {
         testcase: &mut Testcase<Candidate>,
     ) -> Result<(), Error> {
         let observed = &run(observers, &self.handle)?.observed;
-        let keep = observed.met.last().map_or(0, |(step, _)| *step);
+        let keep = observed.met.last().map_or(0, |met| met.step);
         let way = match testcase.input() {
             // A run that followed its way shares it.
             Some(input) if !input.mutant && observed.execution.skipped == 0 && keep <= input.way.len() => {
                 input.way.cut(keep)
             }
             Some(input) if !input.mutant && observed.execution.skipped == 0 => {
-                input.way.then(&observed.execution.choices[input.way.len() as usize..keep as usize])
+                let resumed = observed.execution.resumed;
+                let drawn = (input.way.len() - resumed) as usize..(keep - resumed) as usize;
+                input.way.then(&observed.execution.choices[drawn])
+            }
+            Some(input) if observed.execution.resumed > 0 => {
+                input.way.then(&observed.execution.choices).cut(keep)
             }
             _ => Way::new(&observed.execution.choices[..keep as usize]),
         };
         testcase.set_input(Candidate { way, tail: None, mutant: false });
-        testcase.add_metadata(CellDepths(observed.met.iter().map(|(step, _)| *step).collect()));
+        testcase.add_metadata(CellDepths(observed.met.iter().map(|met| met.step).collect()));
         Ok(())
     }
 }

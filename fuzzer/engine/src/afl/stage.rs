@@ -7,6 +7,7 @@ use super::{Engine, Manager, Observers, State};
 use crate::MutatorYield;
 use crate::archive::Archive;
 use crate::guidance::Plan;
+use crate::observed::MetCell;
 use crate::way::Way;
 use libafl::corpus::{Corpus, CorpusId};
 use libafl::fuzzer::Evaluator;
@@ -70,8 +71,8 @@ impl Explore {
         let start = executor.laps.now();
         let mut orphans = Vec::new();
         let archive = state.metadata_mut::<Archive>()?;
-        for (step, cell) in &observed.met {
-            orphans.extend(archive.settle(*cell, way.cut(*step), id.0));
+        for MetCell { step, cell, snapshot } in observed.met.drain(..) {
+            orphans.extend(archive.settle(cell, way.cut(step), id.0, snapshot));
         }
         observed.kept = Some(way);
         executor.laps.settling += executor.laps.now() - start;
@@ -118,6 +119,8 @@ impl Stage<WorldExecutor<Observers>, Manager, State, Engine> for Explore {
         let plan = executor.guidance.plan(state.metadata::<Archive>()?, &mut self.rng);
         let mutant = if plan.mutate { self.mutant(state, &plan, executor.settings.steps_max)? } else { None };
         executor.keys = plan.keys;
+        executor.saves = plan.saves;
+        executor.resume.clone_from(&plan.snapshot);
         let tail = Tail { seed: self.rng.next(), steps: plan.tail, faults: executor.settings.faults };
         let (mutator, input) = match mutant {
             Some((at, input)) => (Some(at), Candidate { tail: Some(tail), ..input }),

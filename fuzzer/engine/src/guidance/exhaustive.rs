@@ -10,7 +10,6 @@ use super::{Guidance, Plan, asks_for};
 use crate::archive::Archive;
 use crate::draw_clients;
 use crate::execute::Execution;
-use crate::way::Way;
 use misrule_world::{
     Choice, FaultKind, FaultProfile, Keep, Menu, NO_SESSION, NodeId, Rng, Slot, bits, nth_bit,
 };
@@ -165,7 +164,7 @@ fn faults(asked: Asked, menu: &Menu, out: &mut Vec<Choice>) {
 impl Guidance for Exhaustive {
     fn plan(&mut self, _archive: &Archive, _rng: &mut Rng) -> Plan {
         (self.depth, self.requests, self.turn) = (0, 0, 0);
-        Plan { way: Way::default(), mutate: false, tail: self.steps, arm: 0, keys: true }
+        Plan::fresh(self.steps, 0)
     }
 
     fn pick(&mut self, menu: &Menu, _rng: &mut Rng) -> Option<Choice> {

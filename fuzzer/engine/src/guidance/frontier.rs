@@ -1,9 +1,9 @@
 //! `frontier`: return to a rarely visited cell, explore onward, longer on novelty.
 //!
 //! After Go-Explore (Ecoffet et al. 2021, "First return, then explore"), with the parameters of two rounds of trials
-//! (`notes/frontier.md`, second round, section 5), but for the share of random steps and the reach of short suffixes:
-//! those trials returned by snapshots, and here returning costs steps (`benches/results/frontier-trials.txt`). One
-//! configuration for all targets.
+//! (`notes/frontier.md`, second round, section 5), but for the share of random steps and, where the target cannot fork,
+//! the reach of short suffixes: there returning costs steps (`benches/results/frontier-trials.txt`). One configuration
+//! for all targets. Each part can be left out, for ablations.
 
 use super::ladder::EqualSteps;
 use super::random::Random;
@@ -23,8 +23,8 @@ const MUTANT_PART: u64 = 5;
 const SUFFIXES: [u32; 4] = [20, 200, 1_000, 3_000];
 /// Cells drawn for each pick; the least visited wins.
 const TOURNAMENT: u32 = 8;
-/// Longest way to a cell from which to explore, in means of the suffix: returning costs steps as well, and a short
-/// suffix behind a long way explores next to nothing.
+/// Longest way to a cell from which to explore without a snapshot, in means of the suffix: returning costs steps as
+/// well, and a short suffix behind a long way explores next to nothing.
 const DEPTH_MEANS: u32 = 2;
 /// Steps drawn after a mutant.
 const MUTANT_TAIL: u32 = 20;
@@ -32,6 +32,26 @@ const MUTANT_TAIL: u32 = 20;
 /// The arms of the strategy as numbers in [`Plan::arm`]: the ladder's own come after these.
 const MUTANT: usize = usize::MAX;
 const EXPLORE: usize = 1 << 16;
+
+/// A part of the strategy that can be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Preferring rarely visited cells: any cell is picked.
+    Picking,
+    /// Exploring longer on news.
+    Extension,
+    /// The random share.
+    Random,
+    /// Mutants.
+    Mutants,
+    /// Several lengths of the suffix: there is one.
+    Suffixes,
+    /// Snapshots: every return is a replay.
+    Snapshots,
+}
+
+/// Mean length of the suffix where there is only one: the mean of [`SUFFIXES`] by orders of magnitude.
+const ONE_SUFFIX: u32 = 332;
 
 /// The default guidance.
 pub(super) struct Frontier {
@@ -44,13 +64,15 @@ pub(super) struct Frontier {
     suffixes: EqualSteps,
     lenses: EqualSteps,
     steps_max: u32,
+    without: Option<Part>,
     /// Suffix mean of the execution that runs; 0 outside exploration.
     mean: u32,
 }
 
 impl Frontier {
-    pub(super) fn new(faults: FaultProfile, lenses: usize, steps_max: u32) -> Self {
+    pub(super) fn new(faults: FaultProfile, lenses: usize, steps_max: u32, without: Option<Part>) -> Self {
         Self {
+            without,
             random: Random::new(faults, steps_max),
             random_steps: 0,
             fresh: 0,
@@ -63,31 +85,39 @@ impl Frontier {
         }
     }
 
-    /// A return to a cell that is not far, and a suffix.
+    fn has(&self, part: Part) -> bool {
+        self.without != Some(part)
+    }
+
+    /// A return to a cell that is not far or has a snapshot, and a suffix.
     fn explore(&mut self, archive: &Archive, rng: &mut Rng) -> Option<Plan> {
         let rung = self.suffixes.next();
         let lens = self.lenses.next();
-        let mean = SUFFIXES[rung];
+        let mean = if self.has(Part::Suffixes) { SUFFIXES[rung] } else { ONE_SUFFIX };
         let depth_max = (DEPTH_MEANS * mean).min(self.steps_max.saturating_sub(1));
-        let way = archive.pick(lens, TOURNAMENT, depth_max, rng)?.way.clone()?;
+        let tournament = if self.has(Part::Picking) { TOURNAMENT } else { 1 };
+        let cell = archive.pick(lens, tournament, depth_max, rng)?;
+        let way = cell.way.clone().filter(|way| way.len() < self.steps_max)?;
         self.mean = mean;
         let tail = rng.geometric(mean).min(self.steps_max - way.len());
-        Some(Plan { way, mutate: false, tail, arm: EXPLORE + (rung << 8) + lens, keys: true })
+        let arm = EXPLORE + (rung << 8) + lens;
+        Some(Plan { way, snapshot: cell.snapshot.clone(), ..Plan::fresh(tail, arm) })
     }
 }
 
 impl Guidance for Frontier {
     fn plan(&mut self, archive: &Archive, rng: &mut Rng) -> Plan {
-        let fresh = self.random.plan(archive, rng);
+        let saves = self.has(Part::Snapshots);
+        let fresh = Plan { saves, ..self.random.plan(archive, rng) };
         self.mean = 0;
-        if self.random_steps * 100 <= self.all_steps * RANDOM_PART {
+        if self.has(Part::Random) && self.random_steps * 100 <= self.all_steps * RANDOM_PART {
             self.fresh += 1;
             return Plan { keys: self.fresh % LOOK_EVERY == 1, ..fresh };
         }
-        if self.mutant_steps * 100 <= self.all_steps * MUTANT_PART {
+        if self.has(Part::Mutants) && self.mutant_steps * 100 <= self.all_steps * MUTANT_PART {
             return Plan { mutate: true, tail: MUTANT_TAIL, arm: MUTANT, ..fresh };
         }
-        self.explore(archive, rng).unwrap_or(fresh)
+        self.explore(archive, rng).map_or(fresh, |plan| Plan { saves, ..plan })
     }
 
     fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
@@ -95,7 +125,7 @@ impl Guidance for Frontier {
     }
 
     fn saw(&mut self, _report: &Report, news: bool, left: u32) -> u32 {
-        if news { left.max(self.mean) } else { left }
+        if news && self.has(Part::Extension) { left.max(self.mean) } else { left }
     }
 
     fn learn(&mut self, plan: &Plan, run: &Execution) -> ControlFlow<()> {

@@ -17,7 +17,8 @@ pub(crate) use ladder::Ladder;
 use crate::archive::Archive;
 use crate::execute::Execution;
 use crate::way::Way;
-use misrule_world::{Choice, FaultKind, FaultProfile, Menu, Report, Rng};
+use frontier::{Frontier, Part};
+use misrule_world::{Choice, FaultKind, FaultProfile, Menu, Report, Rng, Snapshot};
 use std::ops::ControlFlow;
 
 /// Decides what runs next.
@@ -43,6 +44,10 @@ pub trait Guidance {
 pub struct Plan {
     /// Where to start from: the start, or a way to a cell.
     pub way: Way,
+    /// The state at the end of the way, where the archive holds it.
+    pub snapshot: Option<Snapshot>,
+    /// Whether states are saved where the execution meets cells, so that later plans can go on from them.
+    pub saves: bool,
     /// Whether the way is to be mutated before it is executed.
     pub mutate: bool,
     /// How many steps to draw after it.
@@ -51,6 +56,13 @@ pub struct Plan {
     pub arm: usize,
     /// Whether lenses look at the execution. Where they do not, it is faster and shows nothing new.
     pub keys: bool,
+}
+
+impl Plan {
+    /// To draw so many steps from the start.
+    pub fn fresh(tail: u32, arm: usize) -> Self {
+        Self { way: Way::default(), snapshot: None, saves: false, mutate: false, tail, arm, keys: true }
+    }
 }
 
 /// What a strategy listens to where the user names no lens or signal.
@@ -75,7 +87,16 @@ pub struct Strategy {
     pub about: &'static str,
     /// What it listens to.
     pub listens: Listens,
-    make: fn(FaultProfile, usize, u32) -> Box<dyn Guidance>,
+    make: Make,
+}
+
+type Make = fn(FaultProfile, usize, u32) -> Box<dyn Guidance>;
+
+impl Strategy {
+    /// The strategy of that name, among [`STRATEGIES`] and [`ABLATIONS`].
+    pub fn named(name: &str) -> Option<&'static Self> {
+        STRATEGIES.iter().chain(&ABLATIONS).find(|strategy| strategy.name == name)
+    }
 }
 
 /// The strategies that exist.
@@ -84,7 +105,7 @@ pub const STRATEGIES: [Strategy; 10] = [
         name: "frontier",
         about: "returns to rarely visited cells and explores onward; half of the steps stay random",
         listens: Listens::Lenses,
-        make: |faults, lenses, steps_max| Box::new(frontier::Frontier::new(faults, lenses, steps_max)),
+        make: |faults, lenses, steps_max| Box::new(Frontier::new(faults, lenses, steps_max, None)),
     },
     Strategy {
         name: "random",
@@ -142,6 +163,32 @@ pub const STRATEGIES: [Strategy; 10] = [
     },
 ];
 
+/// `frontier` with one part left out, to see what the part is worth.
+pub const ABLATIONS: [Strategy; 6] = [
+    ablation("frontier-without-picking", "any cell is returned to, not a rarely visited one", |f, l, m| {
+        Box::new(Frontier::new(f, l, m, Some(Part::Picking)))
+    }),
+    ablation("frontier-without-extension", "news do not make an exploration longer", |f, l, m| {
+        Box::new(Frontier::new(f, l, m, Some(Part::Extension)))
+    }),
+    ablation("frontier-without-random", "no steps stay with the random ladder", |f, l, m| {
+        Box::new(Frontier::new(f, l, m, Some(Part::Random)))
+    }),
+    ablation("frontier-without-mutants", "no steps go to mutants of kept schedules", |f, l, m| {
+        Box::new(Frontier::new(f, l, m, Some(Part::Mutants)))
+    }),
+    ablation("frontier-without-suffixes", "one mean length of explorations instead of four", |f, l, m| {
+        Box::new(Frontier::new(f, l, m, Some(Part::Suffixes)))
+    }),
+    ablation("frontier-without-snapshots", "every return is a replay", |f, l, m| {
+        Box::new(Frontier::new(f, l, m, Some(Part::Snapshots)))
+    }),
+];
+
+const fn ablation(name: &'static str, about: &'static str, make: Make) -> Strategy {
+    Strategy { name, about, listens: Listens::Lenses, make }
+}
+
 /// Whether faults of that kind are asked for.
 fn asks_for(profile: FaultProfile, kind: FaultKind) -> bool {
     profile == FaultProfile::Swarm || profile.weights(&mut Rng::new(0)).of(kind) > 0
@@ -154,6 +201,5 @@ pub fn strategy(
     lenses: usize,
     steps_max: u32,
 ) -> Option<Box<dyn Guidance>> {
-    let strategy = STRATEGIES.iter().find(|strategy| strategy.name == name)?;
-    Some((strategy.make)(faults, lenses, steps_max))
+    Strategy::named(name).map(|strategy| (strategy.make)(faults, lenses, steps_max))
 }

@@ -5,7 +5,6 @@ use super::{Guidance, Plan};
 use crate::archive::Archive;
 use crate::draw::Drawer;
 use crate::execute::Execution;
-use crate::way::Way;
 use misrule_world::{Choice, ChoiceKind, FaultProfile, Menu, Rng};
 use std::ops::ControlFlow;
 
@@ -42,7 +41,7 @@ impl Guidance for Random {
     fn plan(&mut self, _archive: &Archive, _rng: &mut Rng) -> Plan {
         let arm = self.shares.next();
         self.fresh = true;
-        Plan { way: Way::default(), mutate: false, tail: self.lengths[arm], arm, keys: true }
+        Plan::fresh(self.lengths[arm], arm)
     }
 
     fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {

@@ -1,11 +1,11 @@
 //! Where the time of a campaign goes, in nanoseconds a step.
 //!
-//! The *whole* is a campaign as users run it, timed from outside: the clock is read once an execution. The parts
-//! are measured apart from it: the same campaign is recorded once, and its executions are replayed with one part
-//! more each time; a part is the difference. Inside a step, target, view, oracles and model are timed, each in a
-//! replay of its own ([`misrule_world::probe`]). What LibAFL adds is what its loop takes beyond the calls of ours
-//! that it makes. Everything takes turns for some rounds, and of each execution the fastest round counts, so that
-//! other work on the machine disturbs little.
+//! The *whole* is a campaign as users run it, timed from outside, but that it returns by replay and never by snapshots:
+//! the clock is read once an execution. The parts are measured apart from it: the same campaign is recorded once, and
+//! its executions are replayed with one part more each time; a part is the difference. Inside a step, target, view,
+//! oracles and model are timed, each in a replay of its own ([`misrule_world::probe`]). What LibAFL adds is what its
+//! loop takes beyond the calls of ours that it makes. Everything takes turns for some rounds, and of each execution the
+//! fastest round counts, so that other work on the machine disturbs little.
 //!
 //! The engine reads no clock: the caller gives one.
 
@@ -89,6 +89,7 @@ pub fn split(
         stop_after_time: None,
         stop_after_findings: 0,
         recovery: RecoveryWhen::Never,
+        snapshots: false,
         minimise: Budget { stop_after_steps: 0, stop_after_executions: 0 },
         ..options.campaign.clone()
     };

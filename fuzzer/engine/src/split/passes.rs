@@ -6,6 +6,7 @@ use crate::archive::Archive;
 use crate::campaign::Options;
 use crate::execute::{Chooser, Execution, Misfit, Mode, Unwatched, Watcher, execute};
 use crate::guidance::{Guidance, strategy};
+use crate::observed::MetCell;
 use misrule_world::probe::{self, Clock, Section};
 use misrule_world::{Choice, Report, Rng, Run, Setup, Watch};
 use std::hint::black_box;
@@ -89,10 +90,10 @@ pub(super) fn replayed(
     times
 }
 
-fn enter<'a>(archive: &'a mut Archive, met: &'a mut Vec<(u32, u32)>) -> Meeting<'a> {
+fn enter<'a>(archive: &'a mut Archive, met: &'a mut Vec<MetCell>) -> Meeting<'a> {
     archive.start_run();
     met.clear();
-    Meeting { archive, met, new_cells: 0 }
+    Meeting { archive, met, new_cells: 0, saves: false }
 }
 
 fn watch(settings: Settings, recorded: &Recorded, pass: Pass) -> Watch {

@@ -89,7 +89,7 @@ pub(crate) struct Node {
 }
 
 /// What the last start recovered; nothing in the place of a value that is not one.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct View {
     pub(crate) recovered: Vec<Option<u32>>,
 }

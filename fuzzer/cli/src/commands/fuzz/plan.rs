@@ -59,6 +59,7 @@ impl<'a> Plan<'a> {
                 _ => Conformance::Sampled,
             },
             recovery: resolve::recovery(&arguments.recovery),
+            snapshots: true,
         };
         let setup = Setup { settings, contract, lenses };
         let (strict, faults, started) = (arguments.strict, arguments.faults.clone(), clock::utc(now));

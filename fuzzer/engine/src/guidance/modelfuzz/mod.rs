@@ -19,7 +19,6 @@ use super::random::Random;
 use super::{Guidance, Plan, asks_for};
 use crate::archive::Archive;
 use crate::execute::Execution;
-use crate::way::Way;
 use misrule_world::{
     Choice, ChoiceKind, FaultKind, FaultProfile, Keep, Menu, NodeId, Report, Rng, Slot, TIMERS_MAX, mix,
 };
@@ -196,7 +195,7 @@ impl Guidance for ModelFuzz {
         let unplanned = Entry::Random { seed: rng.next(), replayed: false };
         self.entry = Some(self.queue.pop_front().unwrap_or(unplanned));
         self.news = 0;
-        Plan { way: Way::default(), mutate: false, tail: self.steps_max, arm: 0, keys: true }
+        Plan::fresh(self.steps_max, 0)
     }
 
     fn saw(&mut self, _report: &Report, news: bool, left: u32) -> u32 {
