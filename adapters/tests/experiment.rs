@@ -241,7 +241,9 @@ fn the_ladder_has_every_planted_bug() {
 
 #[test]
 fn comparisons_are_as_they_were_registered() {
-    for (file, registration) in [("first", "bf2449f7f0b785cf"), ("second", "c21d85d5ba52ed94"), ("third", "f5d5854d9dc6dc03")] {
+    for (file, registration) in
+        [("first", "bf2449f7f0b785cf"), ("second", "c21d85d5ba52ed94"), ("third", "f5d5854d9dc6dc03")]
+    {
         let planned = dry_run(&format!("benches/experiments/{file}.toml"));
         assert_eq!(planned["cells"].as_array().unwrap().len(), 10);
         let hours = planned["cpu_hours_left"].as_f64().unwrap();

@@ -50,7 +50,8 @@ fn every_strategy_runs_on_every_target_and_is_the_same_twice() {
             digests.dedup();
             assert_eq!(digests.len(), all, "two strategies do the same");
         }
-        for signal in names(&list, "signals", "name") {
+        // Edges need a build of their own.
+        for signal in names(&list, "signals", "name").into_iter().filter(|signal| signal != "edges") {
             let line = format!(
                 "fuzz {target} --guidance frontier --lens {signal} --seed 7 --steps 2000 --stop-after 0 --json"
             );

@@ -1,6 +1,7 @@
 //! Lenses: the granularity at which states are told apart.
 
 use crate::Key;
+use crate::presets::{Facets, Replicas};
 
 /// Turns an abstract state into a small set of keys.
 ///
@@ -43,6 +44,18 @@ impl<V: ?Sized> LensSet<V> {
                 key.lens = *position;
             }
         }
+    }
+}
+
+impl<V: Replicas + ?Sized> LensSet<V> {
+    /// Adds the lens of facets that the name with its view spells, as `role+commit@model` does; false, with nothing
+    /// added, where it spells none.
+    pub fn push_facets(&mut self, position: u8, name: &str, view: &str) -> bool {
+        let facets = Facets::at(name, view);
+        if let Some(facets) = facets {
+            self.push(position, Box::new(facets));
+        }
+        facets.is_some()
     }
 }
 

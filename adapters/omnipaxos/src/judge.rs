@@ -56,6 +56,8 @@ impl OmnipaxosJudge {
                 "delivery@model" => at_model.push(position, Box::new(Delivery)),
                 "message@model" => at_model.push(position, Box::new(Detail::Message)),
                 "detailed@model" => at_model.push(position, Box::new(Detail::Detailed)),
+                _ if lenses.states.push_facets(position, name, "impl") => {}
+                _ if at_model.push_facets(position, name, "model") => {}
                 _ => return Err(SetupError(format!("omnipaxos has no lens `{name}`"))),
             }
             parts.waiting |= name == "waiting@impl";

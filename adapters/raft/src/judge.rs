@@ -93,6 +93,8 @@ impl RaftJudge {
                 "message@model" => at_model.push(position, Box::new(Detail::Message)),
                 "persistence@model" => at_model.push(position, Box::new(Detail::Persistence)),
                 "detailed@model" => at_model.push(position, Box::new(Detail::Detailed)),
+                _ if judge.lenses.states.push_facets(position, name, "impl") => {}
+                _ if at_model.push_facets(position, name, "model") => {}
                 _ => return Err(SetupError(format!("raft has no lens `{name}`"))),
             }
             parts.waiting |= name == "waiting@impl";

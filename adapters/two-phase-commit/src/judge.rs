@@ -7,7 +7,7 @@ use crate::projection::{Each, NODES_MAX, Projection};
 use crate::recovery::Begun;
 use crate::system::TwoPhaseCommit;
 use misrule_models::LensSet;
-use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
+use misrule_models::presets::{Delivery, Detail, Facets, Pairs, Waiting};
 use misrule_world::{Choice, Followed, Follower, Judge, NodeId, Recovers, Report, Seen, SetupError, Tally};
 use std::any::Any;
 use std::fmt::Display;
@@ -64,7 +64,11 @@ impl TwoPhaseJudge {
                 "delivery@impl" => at_impl.push(position, Box::new(Each::node(Delivery))),
                 "message@impl" => at_impl.push(position, Box::new(Detail::Message)),
                 "detailed@impl" => at_impl.push(position, Box::new(Detail::Detailed)),
-                _ => return Err(SetupError(format!("two-phase-commit has no lens `{lens}`"))),
+                other => match (Facets::at(other, "impl"), Facets::at(other, "model")) {
+                    (Some(facets), _) => at_impl.push(position, Box::new(Each::node(facets))),
+                    (_, Some(facets)) => at_model.push(position, Box::new(EachInstance(facets))),
+                    _ => return Err(SetupError(format!("two-phase-commit has no lens `{lens}`"))),
+                },
             }
         }
         let whole = ["waiting@impl", "message@impl", "detailed@impl"];

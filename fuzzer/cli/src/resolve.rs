@@ -3,6 +3,7 @@
 use crate::exit::Error;
 use crate::session::Session;
 use misrule_engine::{ABLATIONS, Listens, RecoveryWhen, SIGNALS, STRATEGIES, Strategy};
+use misrule_models::presets::Facets;
 use misrule_world::text::{parse_faults, parse_profiles, utf8};
 use misrule_world::{Contract, FaultProfile, LinkOrder, Setting, Settings, Target};
 use std::path::Path;
@@ -113,7 +114,8 @@ pub(crate) fn lenses(
             for name in names.split(',').map(str::trim) {
                 let known = || target.lenses.iter().copied().chain(SIGNALS.iter().map(|(name, _)| *name));
                 let full = [name.to_owned(), format!("{name}@model"), format!("{name}@impl")];
-                let Some(full) = full.into_iter().find(|full| known().any(|known| known == full)) else {
+                let has = |full: &String| known().any(|known| known == full) || has_facets(target, full);
+                let Some(full) = full.into_iter().find(has) else {
                     return Err(Error::unknown("lens", name, known()));
                 };
                 if !chosen.contains(&full) {
@@ -128,6 +130,12 @@ pub(crate) fn lenses(
         return Err(Error::Usage(text));
     }
     Ok(chosen)
+}
+
+/// Whether the target has the lens of facets that the full name spells: where it has `pairs`, it has parts of it.
+fn has_facets(target: &Target, full: &str) -> bool {
+    let at = |view: &str, pairs: &str| Facets::at(full, view).is_some() && target.lenses.contains(&pairs);
+    at("model", "pairs@model") || at("impl", "pairs@impl")
 }
 
 /// What a strategy listens to where nothing is asked for. A target without lenses has signals only.
@@ -174,6 +182,12 @@ mod tests {
         assert!(lenses(&target, Some("none"), "frontier", fifo).is_err());
         let of = |target: &_, guidance| lenses(target, None, guidance, fifo).unwrap();
         assert_eq!(get(&target, Some("trace,pairs"), fifo), ["pairs@model", "trace"], "signals come last");
+        assert_eq!(
+            get(&target, Some("role+commit,up@impl"), fifo),
+            ["role+commit@model", "up@impl"],
+            "facets"
+        );
+        assert!(lenses(&target, Some("role+role"), "frontier", fifo).is_err());
         assert_eq!(of(&target, "mallory"), ["happens-before"]);
         assert_eq!(of(&target, "pct"), Vec::<String>::new());
         assert!(

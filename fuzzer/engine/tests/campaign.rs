@@ -118,3 +118,11 @@ fn an_unknown_strategy_is_an_error_before_anything_runs() {
     let result = misrule_engine::campaign(&campaign, &mut Never);
     assert!(matches!(result, Err(EngineError::Guidance(name)) if name == "fronteer"));
 }
+
+#[test]
+fn edges_are_refused_by_a_program_that_counts_none() {
+    let target = two_phase_commit();
+    let setup = setup(&target, &[], &["pairs@impl", "edges"]);
+    let refused = misrule_engine::open(&target, &setup).err().expect("these tests are built without");
+    assert!(refused.0.contains("RUSTC_WRAPPER=$PWD/fuzzer/edges/rustc"), "{}", refused.0);
+}

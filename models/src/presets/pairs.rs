@@ -49,22 +49,34 @@ pub trait Replicas {
 pub struct Pairs;
 
 impl<V: Replicas + ?Sized> Lens<V> for Pairs {
+    #[inline]
     fn keys(&self, view: &V, touched: u64, out: &mut Vec<Key>) {
-        for a in 0..view.count() {
-            if touched & (1 << a) == 0 {
+        each_pair(view, touched, out, pair);
+    }
+}
+
+/// Appends a key for each pair with a touched node: the smaller of the codes of its two orders.
+#[inline]
+pub(super) fn each_pair<V: Replicas + ?Sized>(
+    view: &V,
+    touched: u64,
+    out: &mut Vec<Key>,
+    code: impl Fn(&Replica, &Replica, u64) -> u64,
+) {
+    for a in 0..view.count() {
+        if touched & (1 << a) == 0 {
+            continue;
+        }
+        let left = view.replica(a);
+        for b in 0..view.count() {
+            // A pair with both ends touched is emitted once.
+            if a == b || (touched & (1 << b) != 0 && b < a) {
                 continue;
             }
-            let left = view.replica(a);
-            for b in 0..view.count() {
-                // A pair with both ends touched is emitted once.
-                if a == b || (touched & (1 << b) != 0 && b < a) {
-                    continue;
-                }
-                let right = view.replica(b);
-                let logs = view.logs(a, b) as u64;
-                let code = pair(&left, &right, logs).min(pair(&right, &left, logs));
-                out.push(Key { lens: 0, facet: 0, code });
-            }
+            let right = view.replica(b);
+            let logs = view.logs(a, b) as u64;
+            let code = code(&left, &right, logs).min(code(&right, &left, logs));
+            out.push(Key { lens: 0, facet: 0, code });
         }
     }
 }

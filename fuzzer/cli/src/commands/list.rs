@@ -6,6 +6,7 @@ use crate::resolve;
 use crate::session::Session;
 use clap::Args;
 use misrule_engine::{SIGNALS, STRATEGIES};
+use misrule_models::presets::FACETS;
 use misrule_world::{Contract, Control, SettingKind, Target};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -31,7 +32,10 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
         let named = |(name, about): (&str, &str)| json!({ "name": name, "description": about });
         let strategies: Vec<Value> = STRATEGIES.iter().map(|s| named((s.name, s.about))).collect();
         let signals: Vec<Value> = SIGNALS.iter().copied().map(named).collect();
-        write_json(session, &json!({ "targets": targets, "strategies": strategies, "signals": signals }))?;
+        let facets: Vec<Value> = FACETS.iter().copied().map(named).collect();
+        let all =
+            json!({ "targets": targets, "strategies": strategies, "signals": signals, "facets": facets });
+        write_json(session, &all)?;
         return Ok(OK);
     }
     let mut text = String::new();
@@ -71,6 +75,7 @@ fn guidance(out: &mut String) {
         }
     };
     table("strategies (--guidance NAME)", &mut STRATEGIES.iter().map(|s| (s.name, s.about)));
+    table("facets of targets with a lens `pairs`, joined by + to a lens", &mut FACETS.iter().copied());
     table("signals of every target, besides its lenses (--lens NAMES)", &mut SIGNALS.iter().copied());
     out.push('\n');
 }

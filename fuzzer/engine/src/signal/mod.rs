@@ -3,10 +3,12 @@
 //! A signal is asked for by name where lenses are, and its keys are entered into the archive as theirs are: it wraps the
 //! world, and adds one key to each step report that has keys.
 
+mod edges;
 mod event;
 mod happens_before;
 mod trace;
 
+use edges::Edges;
 use happens_before::HappensBefore;
 use misrule_world::{
     About, Choice, CrashStates, Effect, Failure, Key, Menu, NodeId, Recovery, Report, Run, Setup, SetupError,
@@ -15,13 +17,16 @@ use misrule_world::{
 use trace::Trace;
 
 /// The signals that exist, with one sentence each. Any target has them.
-pub const SIGNALS: [(&str, &str); 2] = [
+pub const SIGNALS: [(&str, &str); 3] = [
+    (EDGES, "the code edges that a step ran; for a program built to count them (docs/guidance.md)"),
     (
         "happens-before",
         "an event, the one before it at its node, the one that sent its message, and the one before that",
     ),
     ("trace", "the last three events of the execution, in order"),
 ];
+
+const EDGES: &str = "edges";
 
 /// Makes a code of what a step did.
 trait Signal {
@@ -35,12 +40,17 @@ trait Signal {
 /// Opens a target whose setup may name signals among its lenses. They come after all lenses of the target.
 ///
 /// # Errors
-/// Settings that do not go together, or a lens that the target does not have.
+/// Settings that do not go together, a lens that the target does not have, or `edges` in a program that does not count
+/// them.
 pub fn open(target: &Target, setup: &Setup) -> Result<Box<dyn Run>, SetupError> {
     let signal = |name: &String| named(name);
     let lenses = setup.lenses.iter().rposition(|name| signal(name).is_none()).map_or(0, |last| last + 1);
     if lenses == setup.lenses.len() {
         return target.open(setup);
+    }
+    if setup.lenses[lenses..].iter().any(|name| name == EDGES) && misrule_edges::count() == 0 {
+        let how = "MISRULE_EDGES=CRATES RUSTC_WRAPPER=$PWD/fuzzer/edges/rustc cargo build --release --target-dir target/edges";
+        return Err(SetupError(format!("this program counts no code edges; one that does: {how}")));
     }
     let signals = setup.lenses.iter().enumerate().skip(lenses);
     let signals = signals.filter_map(|(at, name)| Some((at as u8, named(name)?))).collect();
@@ -50,6 +60,7 @@ pub fn open(target: &Target, setup: &Setup) -> Result<Box<dyn Run>, SetupError> 
 
 fn named(name: &str) -> Option<Box<dyn Signal>> {
     match name {
+        EDGES => Some(Box::new(Edges)),
         "happens-before" => Some(Box::new(HappensBefore::default())),
         "trace" => Some(Box::new(Trace::default())),
         _ => None,

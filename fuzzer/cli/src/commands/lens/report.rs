@@ -16,7 +16,7 @@ const COLUMNS: [(u64, &str); 5] =
     [(1_000, "1k"), (10_000, "10k"), (100_000, "100k"), (1_000_000, "1M"), (10_000_000, "10M")];
 
 /// Says of each lens of a run how its cells grew, how many executions each stands for, and whether it is too coarse or
-/// too fine; and which facets and transitions of the model were never reached
+/// too fine; and which transitions of the model were never reached
 ///
 /// A lens is too fine with more than 5,000 cells, or where cells still grow as good as linearly after a million steps. It
 /// is too coarse where half of its keys were each seen by half of the executions that lenses looked at.
@@ -68,8 +68,6 @@ struct LensTold {
     keys_beyond: u64,
     judged: Judged,
     facets: Vec<(Facet, Judged)>,
-    /// Facets that the lens is made of and that made no key.
-    never: Vec<String>,
 }
 
 /// A run.
@@ -85,14 +83,10 @@ impl Told {
             let own = record.facets.iter().filter(|facet| usize::from(facet.lens) == position);
             let facets: Vec<(Facet, Judged)> =
                 own.map(|facet| (facet.clone(), verdict::facet(&record, facet))).collect();
-            let parts = parts(name);
-            let has = |number: usize| facets.iter().any(|(facet, _)| usize::from(facet.number) == number);
-            let never = (0..parts.len()).filter(|number| !has(*number)).map(|at| parts[at].to_owned());
             LensTold {
                 name: name.clone(),
                 keys_beyond: record.run.keys_beyond[position],
                 judged: verdict::lens(&record, position),
-                never: never.collect(),
                 facets,
             }
         };
@@ -148,9 +142,6 @@ impl Told {
                 let beyond = grouped(lens.keys_beyond);
                 let _ = writeln!(out, "{:<10} it was full: keys were left out {beyond} times", "");
             }
-            if !lens.never.is_empty() && lens.facets.iter().any(|(facet, _)| facet.cells > 0) {
-                let _ = writeln!(out, "{:<10} facets without any key: {}", "", clean(&lens.never.join(", ")));
-            }
         }
         if !run.transitions.is_empty() {
             let _ = writeln!(out, "model      {}", clean(&self.transitions_in_words()));
@@ -183,7 +174,7 @@ impl Told {
         rows[0].extend(["cells", "90 % by", "growth", "once", "median", "max"].map(str::to_owned));
         for lens in &self.lenses {
             for (facet, judged) in &lens.facets {
-                let mut row = vec![clean(&lens.name), clean(&facet_name(&lens.name, facet.number))];
+                let mut row = vec![clean(&lens.name), facet.number.to_string()];
                 row.extend(columns.iter().map(|(at, _)| grouped(judged.cells_at(*at))));
                 row.push(grouped(judged.cells()));
                 row.push(judged.steps_until(90).map_or_else(|| "-".to_owned(), grouped));
@@ -214,7 +205,7 @@ impl LensTold {
         let facet = |(facet, judged): &(Facet, Judged)| {
             let mut value = as_json(judged);
             value["facet"] = facet.number.into();
-            value["name"] = facet_name(&self.name, facet.number).into();
+            value["name"] = facet.number.to_string().into();
             value["once"] = facet.executions.first().copied().unwrap_or(0).into();
             value["median"] = facet.median.into();
             value["max"] = facet.max.into();
@@ -225,7 +216,6 @@ impl LensTold {
         value["lens"] = self.name.as_str().into();
         value["keys_beyond"] = self.keys_beyond.into();
         value["facets"] = self.facets.iter().map(facet).collect();
-        value["facets_never"] = json!(self.never);
         value
     }
 }
@@ -241,17 +231,4 @@ fn as_json(judged: &Judged) -> Value {
         "verdict": judged.verdict.word(),
         "reason": judged.verdict.reason(),
     })
-}
-
-/// The facets that a lens names: `role+log-shape@model` has two.
-fn parts(lens: &str) -> Vec<&str> {
-    lens.split('@').next().unwrap_or(lens).split('+').collect()
-}
-
-/// The name of a facet, or its number where the lens names none.
-fn facet_name(lens: &str, facet: u8) -> String {
-    match parts(lens)[..] {
-        [_] => facet.to_string(),
-        ref parts => parts.get(usize::from(facet)).map_or_else(|| facet.to_string(), |part| word(part)),
-    }
 }
