@@ -47,7 +47,7 @@ impl KvJudge {
                 "pairs@impl" => sets.states.push(position, Box::new(Pairs)),
                 "waiting@impl" => sets.inboxes.push(position, Box::new(Waiting)),
                 "durable@impl" => sets.states.push(position, Box::new(Durable)),
-                _ if sets.states.push_facets(position, name, "impl") => {}
+                _ if sets.states.push_facets(position, lens, "impl") => {}
                 _ => return Err(SetupError(format!("kv has no lens `{lens}`"))),
             }
         }

@@ -1,6 +1,6 @@
 //! `lens report`: what runs tell of their lenses.
 
-use crate::commands::{word, write_json};
+use crate::commands::write_json;
 use crate::exit::{Error, OK};
 use crate::lens::record::{Facet, Record};
 use crate::lens::verdict::{self, Judged};
