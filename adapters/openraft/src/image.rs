@@ -1,6 +1,7 @@
 //! What a node keeps: in memory, and of it what is surely on its disk.
 
 use crate::record;
+use crate::registers::Registers;
 use crate::types::{Entry, LogFlushed, LogId, Membership, SnapshotMeta, Vote, number};
 use misrule_executor::OneshotSender;
 use misrule_models::NodeId;
@@ -128,6 +129,8 @@ pub struct Image {
     pub(crate) committed: Option<LogId>,
     /// The last entry that the state machine has applied; gone after a crash.
     pub(crate) applied: Option<LogId>,
+    /// What the state machine has made of it, for clients to read.
+    pub(crate) registers: Registers,
     pub(crate) snapshot: Option<(SnapshotMeta, Vec<u8>)>,
     /// What contradicts the contract of the storage, as the storage saw it.
     pub(crate) contradiction: Option<String>,
@@ -165,6 +168,7 @@ impl Image {
             entries: Vec::new(),
             committed: None,
             applied: None,
+            registers: Registers::default(),
             snapshot: None,
             contradiction: None,
             disk_failed: false,

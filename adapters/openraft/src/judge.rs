@@ -3,9 +3,11 @@
 use crate::oracles::Oracles;
 use crate::projection::Projection;
 use crate::system::Openraft;
+use misrule_history::specifications::Cell;
 use misrule_models::presets::{Pairs, Waiting};
 use misrule_models::{NodeId, ProjectionLenses};
-use misrule_world::{Choice, Judge, Recovers, Report, Seen, Setup, SetupError};
+use misrule_world::histories::Linearizable;
+use misrule_world::{Choice, ClientEvent, Judge, Recovers, Report, Seen, Setup, SetupError, System, Tally};
 
 /// The lenses that the judge computes.
 pub(crate) const LENSES: [&str; 2] = ["pairs@impl", "waiting@impl"];
@@ -16,13 +18,26 @@ pub struct OpenraftJudge {
     /// Whether anything is promised once faults have stopped.
     promises: bool,
     oracles: Oracles,
+    /// What clients saw; `None` where nobody looks.
+    clients: Option<Box<Linearizable<Cell>>>,
+    /// Sessions that ask for something else than the specification has: bit set.
+    operators: u64,
+    /// What the others did and saw in a step; its memory is used again.
+    heard: Vec<ClientEvent>,
+    /// Number of the last call that a client has made, and of the last one before the recovery.
+    calls: u32,
+    pub(crate) calls_before: u32,
     projection: Projection,
     lenses: ProjectionLenses<Projection>,
 }
 
 impl OpenraftJudge {
     /// A judge with the lenses that the setup asks for.
-    pub(crate) fn new(setup: &Setup) -> Result<Self, SetupError> {
+    pub(crate) fn new(system: &Openraft, setup: &Setup) -> Result<Self, SetupError> {
+        let clients = setup
+            .settings
+            .is_on("history")
+            .then(|| Box::new(Linearizable::new(system.vocabulary(), Cell::key_value())));
         let mut lenses = ProjectionLenses::default();
         for (position, lens) in setup.lenses.iter().enumerate() {
             let position = position as u8;
@@ -36,6 +51,11 @@ impl OpenraftJudge {
             nodes: setup.settings.integer("nodes") as NodeId,
             promises: setup.settings.word("elections") == "ticks" && setup.settings.word("tasks") != "step",
             oracles: Oracles::default(),
+            clients,
+            operators: 0,
+            heard: Vec::new(),
+            calls: 0,
+            calls_before: 0,
             projection: Projection::new(!lenses.inboxes.is_empty()),
             lenses,
         })
@@ -45,6 +65,11 @@ impl OpenraftJudge {
 impl Judge<Openraft> for OpenraftJudge {
     fn reset(&mut self, seen: &Seen<'_, Openraft>, report: &mut Report) {
         self.oracles.reset(seen.views.len());
+        if let Some(clients) = &mut self.clients {
+            clients.reset();
+            self.operators = 0;
+        }
+        (self.calls, self.calls_before) = (0, 0);
         if seen.watch.keys {
             self.projection.reset(seen);
             self.lenses.keys(&self.projection, (seen.touched, seen.touched), &mut report.keys);
@@ -62,6 +87,7 @@ impl Judge<Openraft> for OpenraftJudge {
                 report.failure.get_or_insert(failure);
             }
         }
+        self.listen(seen, report);
         if seen.watch.keys {
             let changed = self.projection.update(seen);
             self.lenses.keys(&self.projection, changed, &mut report.keys);
@@ -75,4 +101,42 @@ impl Judge<Openraft> for OpenraftJudge {
     fn reads_input(&self) -> bool {
         false
     }
+
+    fn tally(&self) -> Tally {
+        let undecided = self.clients.iter().map(|clients| clients.undecided()).collect();
+        Tally { undecided, ..Tally::default() }
+    }
+}
+
+impl OpenraftJudge {
+    /// Judges what clients did and saw.
+    fn listen(&mut self, seen: &Seen<'_, Openraft>, report: &mut Report) {
+        if let Choice::Recover { .. } = seen.choice {
+            self.calls_before = self.calls;
+        }
+        for event in seen.clients {
+            if let ClientEvent::Asked { call, .. } = event {
+                self.calls = call.number();
+            }
+        }
+        if let Some(clients) = &mut self.clients {
+            self.heard.clear();
+            let operators = &mut self.operators;
+            self.heard.extend(seen.clients.iter().filter(|event| hears(operators, **event, seen.system)));
+            clients.after(&self.heard, report);
+        }
+    }
+}
+
+/// Whether an event is of the specification: not of a session that does what operators do.
+fn hears(operators: &mut u64, event: ClientEvent, system: &Openraft) -> bool {
+    let (ClientEvent::Asked { call, .. }
+    | ClientEvent::Retried { call, .. }
+    | ClientEvent::Answered { call, .. }
+    | ClientEvent::Abandoned { call }) = event;
+    if let ClientEvent::Asked { operation, .. } = event {
+        let bit = u64::from(system.is_of_operators(operation)) << call.session();
+        *operators = *operators & !(1 << call.session()) | bit;
+    }
+    *operators & (1 << call.session()) == 0
 }

@@ -7,11 +7,13 @@
 //! step that syncs the disk (`flush=late`): the library answers nobody meanwhile. A crash drops everything that a node has; it starts again from its disk.
 //!
 //! Elections begin by openraft's own clock (`elections=ticks`), or when the operator asks for one (`elections=trigger`).
+//! Clients put, get, and compare and set values of keys; what they see is judged.
+//!
 //! The cluster starts with its membership in each log, as `Raft::initialize` writes it on every node.
 //!
 //! # What is left out
 //!
-//! There is no model, so nothing is compared with one. Clients do not wait for answers and do not read. Learners,
+//! There is no model, so nothing is compared with one. Learners,
 //! changes of membership and transfer of leadership are not asked for.
 //!
 //! ```
@@ -33,6 +35,8 @@
 //! assert_eq!(run.menu().waiting, 2, "two requests for votes are on their way");
 //! ```
 
+mod client;
+mod command;
 mod image;
 mod judge;
 mod machine;
@@ -42,47 +46,64 @@ mod oracles;
 mod projection;
 mod record;
 mod recovery;
+mod registers;
 mod store;
 mod system;
 mod types;
 mod view;
 
+pub use command::{Action, Command};
 pub use image::{Image, Outline};
 pub use judge::OpenraftJudge;
 pub use message::Wire;
 pub use system::{Node, Openraft};
-pub use types::{Moment, Numbers, Runtime, Sender, Types, Value};
+pub use types::{Moment, Numbers, Runtime, Sender, Types};
 pub use view::View;
 
+use misrule_history::specifications::Named;
 use misrule_world::{Control, Setting, Target, target};
 
 /// The target `openraft`.
 pub fn openraft() -> Target {
-    target("openraft", |setup| Ok((Openraft::new(setup)?, OpenraftJudge::new(setup)?)))
-        .version("0.9.25")
-        .description("openraft: Raft as tokio tasks, on an executor whose order is chosen")
-        .setting(Setting::integer("nodes", 3, 7, 3, "voters in the cluster"))
-        .setting(Setting::words(
-            "elections",
-            vec!["ticks", "trigger"],
-            "ticks",
-            "who asks for elections: openraft's clock, or the operator",
-        ))
-        .setting(Setting::words(
-            "flush",
-            vec!["now", "late"],
-            "now",
-            "when writes are synced: at once, or in a local step",
-        ))
-        .setting(Setting::words(
-            "tasks",
-            vec!["any", "fifo", "step"],
-            "any",
-            "order of a node's tasks: drawn, as they are woken, or a local step for each poll",
-        ))
-        .setting(Setting::switch("snapshots", false, "whether nodes are asked for snapshots"))
-        .bugs(&store::BUGS)
-        .contract("reorder+loss+dup,explicit-sync")
-        .lenses(&judge::LENSES)
-        .controls(&[Control::Disk, Control::Draws])
+    target("openraft", |setup| {
+        let system = Openraft::new(setup)?;
+        let judge = OpenraftJudge::new(&system, setup)?;
+        Ok((system, judge))
+    })
+    .version("0.9.25")
+    .description("openraft: Raft as tokio tasks, on an executor whose order is chosen")
+    .setting(Setting::integer("nodes", 3, 7, 3, "voters in the cluster"))
+    .setting(Setting::words(
+        "elections",
+        vec!["ticks", "trigger"],
+        "ticks",
+        "who asks for elections: openraft's clock, or the operator",
+    ))
+    .setting(Setting::words(
+        "flush",
+        vec!["now", "late"],
+        "now",
+        "when writes are synced: at once, or in a local step",
+    ))
+    .setting(Setting::words(
+        "tasks",
+        vec!["any", "fifo", "step"],
+        "any",
+        "order of a node's tasks: drawn, as they are woken, or a local step for each poll",
+    ))
+    .setting(Setting::integer("keys", 1, registers::KEYS_MAX as u64, 3, "how many keys"))
+    .setting(Setting::integer(
+        "sessions",
+        1,
+        registers::SESSIONS_MAX as u64,
+        3,
+        "clients that ask at the same time",
+    ))
+    .setting(Setting::switch("snapshots", true, "whether nodes are asked for snapshots"))
+    .setting(Setting::switch("history", true, "judge what clients saw"))
+    .bugs(&store::BUGS)
+    .specification(Named::KeyValue)
+    .contract("reorder+loss+dup,explicit-sync")
+    .lenses(&judge::LENSES)
+    .controls(&[Control::Disk, Control::Draws])
 }

@@ -1,17 +1,17 @@
 //! openraft as a system of the world.
 
+use crate::client::{Asked, Outcomes, workload};
 use crate::image::{Image, SharedImage, lock};
 use crate::machine::Machine;
 use crate::message::{Body, KINDS, Wire};
 use crate::network::{Network, SharedPost};
+use crate::registers;
 use crate::store::{Bug, Store};
-use crate::types::{Types, Value, Vote, number};
+use crate::types::{Types, Vote, number};
 use crate::view::View;
 use misrule_executor::{EventId, EventKind, Executor, spawn_named};
 use misrule_models::NodeId;
-use misrule_world::{
-    Argument, BootError, Context, DrawName, Input, Operation, Setup, SetupError, System, Vocabulary,
-};
+use misrule_world::{BootError, Context, DrawName, Input, Setup, SetupError, System, Vocabulary};
 use openraft::error::RaftError;
 use openraft::{Config, Raft, SnapshotPolicy};
 use std::sync::{Arc, Mutex};
@@ -33,9 +33,6 @@ const ELECT: u8 = 2;
 const FLUSH: u8 = 0;
 /// A task that can run, where tasks run by choice.
 const RUN: u8 = 1;
-
-pub(crate) const WRITE: u8 = 0;
-const SNAPSHOT: u8 = 1;
 
 /// Which of several tasks or timeouts comes first.
 const PICK: u8 = 0;
@@ -66,6 +63,8 @@ enum Tasks {
 #[derive(Debug)]
 pub struct Openraft {
     vocabulary: Vocabulary,
+    /// For each operation of the vocabulary what it is.
+    asked: Vec<Asked>,
     elections: Elections,
     tasks: Tasks,
     flushes_late: bool,
@@ -77,7 +76,6 @@ impl Openraft {
     /// The cluster that the settings describe.
     pub(crate) fn new(setup: &Setup) -> Result<Self, SetupError> {
         let settings = &setup.settings;
-        let snapshots = settings.is_on("snapshots");
         let elections =
             if settings.word("elections") == "ticks" { Elections::Ticks } else { Elections::Trigger };
         let tasks = match settings.word("tasks") {
@@ -94,15 +92,12 @@ impl Openraft {
             snapshot_policy: SnapshotPolicy::Never,
             max_in_snapshot_log_to_keep: 0,
             // A snapshot takes two messages, and a batch two entries.
-            snapshot_max_chunk_size: 4,
+            snapshot_max_chunk_size: registers::BYTES.div_ceil(2) as u64,
             max_payload_entries: 2,
             ..Config::default()
         };
         let config = config.validate().map_err(|error| SetupError(error.to_string()))?;
-        let mut operations = vec![Operation { name: "write", argument: Argument::Fresh, weight: 8 }];
-        if snapshots {
-            operations.push(Operation { name: "snapshot", argument: Argument::None, weight: 1 });
-        }
+        let (asked, operations) = workload(settings).into_iter().unzip();
         let vocabulary = Vocabulary {
             nodes: settings.integer("nodes") as NodeId,
             kinds: KINDS.to_vec(),
@@ -113,11 +108,17 @@ impl Openraft {
                 DrawName { name: "pick", below: PICK_BELOW },
                 DrawName { name: "seed", below: u32::MAX },
             ],
+            sessions: settings.integer("sessions") as u8,
             ..Vocabulary::default()
         };
         let flushes_late = settings.word("flush") == "late";
         let bug = Bug::named(settings.word("bug"));
-        Ok(Self { vocabulary, elections, tasks, flushes_late, bug, config: Arc::new(config) })
+        Ok(Self { vocabulary, asked, elections, tasks, flushes_late, bug, config: Arc::new(config) })
+    }
+
+    /// Whether an operation of the vocabulary is of operators: no specification has it.
+    pub(crate) fn is_of_operators(&self, operation: u8) -> bool {
+        self.asked.get(usize::from(operation)).is_some_and(|asked| asked.is_of_operators())
     }
 
     /// Lets tasks run, hands on what they send, and offers what can be chosen next.
@@ -131,6 +132,7 @@ impl Openraft {
             lock(&node.store.image).contradict(endless.to_string());
         }
         node.post.send_all(|to, wire| cx.send(to, wire));
+        node.answer(cx);
         // A node that votes for another one gives it time.
         let vote = lock(&node.store.image).vote();
         if vote != node.vote && vote.is_some_and(|vote| vote.leader_id.node_id != number(cx.me())) {
@@ -195,25 +197,17 @@ impl Openraft {
             node.executor.poll(position);
         }
     }
-
-    fn request(node: &mut Node, operation: u8, argument: u32) {
-        let raft = node.raft.clone();
-        match operation {
-            // Nobody waits for the answer: what clients see is the log.
-            WRITE => node.call("write", async move { drop(raft.client_write_ff(Value(argument)).await) }),
-            SNAPSHOT => node.call("snapshot", async move { drop(raft.trigger().snapshot().await) }),
-            _ => {}
-        }
-    }
 }
 
 /// A running node.
 pub struct Node {
     /// Dropped first: with its tasks everything goes that the library has.
     executor: Executor,
-    raft: Raft<Types>,
-    store: Store,
+    pub(crate) raft: Raft<Types>,
+    pub(crate) store: Store,
     post: SharedPost,
+    /// What clients are to be told.
+    pub(crate) outcomes: Outcomes,
     /// Its vote after the last step.
     vote: Option<Vote>,
 }
@@ -226,7 +220,7 @@ const ANSWERS: &str = "answer";
 
 impl Node {
     /// Runs a call of the library as a task.
-    fn call(&mut self, name: &str, call: impl Future<Output = ()> + 'static) {
+    pub(crate) fn call(&mut self, name: &str, call: impl Future<Output = ()> + 'static) {
         self.executor.enter(|| drop(spawn_named(name, call)));
     }
 
@@ -324,7 +318,7 @@ impl System for Openraft {
                 return Err(BootError(format!("the start waits: {}", tasks.join("; "))));
             }
         };
-        let mut node = Node { executor, raft, store, post, vote: None };
+        let mut node = Node { executor, raft, store, post, outcomes: Outcomes::default(), vote: None };
         self.expect_leader(cx);
         self.settle(&mut node, cx);
         Ok(node)
@@ -340,7 +334,11 @@ impl System for Openraft {
             }
             Input::Timer(timer) => self.timer(node, timer, cx),
             Input::Local(step) => self.local(node, step, cx),
-            Input::Request { operation, argument, .. } => Self::request(node, operation, argument),
+            Input::Request { operation, argument, call } => {
+                if let Some(asked) = self.asked.get(usize::from(operation)) {
+                    node.request(*asked, argument, call, cx);
+                }
+            }
         }
         self.settle(node, cx);
     }

@@ -50,6 +50,11 @@ impl View {
         (self.vote.0, self.vote.1)
     }
 
+    /// The number of the last call that has taken effect.
+    pub fn called(&self) -> u32 {
+        self.image().registers.called
+    }
+
     /// Why the library has stopped, if it has.
     pub fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()

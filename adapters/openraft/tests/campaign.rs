@@ -84,6 +84,7 @@ fn each_bug_is_found() {
         ("vote-not-synced", "leader-has-quorum"),
         ("flush-forgotten", "no-deadlock"),
         ("flush-dropped", "node-runs"),
+        ("local-read", "linearizable"),
     ];
     for (bug, property) in bugs {
         let never = Options { recovery: RecoveryWhen::Never, ..options("random", 500_000) };

@@ -1,0 +1,137 @@
+//! Requests of clients and operators.
+//!
+//! A client writes with `Raft::client_write` and reads with `Raft::get_read_log_id`, at whichever node it is told: one
+//! that does not lead refuses, and the client asks again elsewhere. It hears what the library answers; a read once the
+//! node has applied what it is to have seen. Errors are told to nobody, since a call that came twice may have taken
+//! effect: of a call that comes twice the registers know.
+
+use crate::command::{Action, Command};
+use crate::image::lock;
+use crate::message::Wire;
+use crate::store::Bug;
+use crate::system::Node;
+use misrule_world::{Answer, Argument, Call, Context, Keyed, KeyedValues, Operation, Settings};
+use openraft::LogIdOptionExt;
+use std::sync::{Arc, Mutex};
+
+/// Operations of the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Put,
+    Get,
+    Cas,
+    Snapshot,
+}
+
+impl Asked {
+    /// Whether this is what operators do to the cluster. Nobody waits for what becomes of it, and it is answered as soon
+    /// as it is asked.
+    pub(crate) fn is_of_operators(self) -> bool {
+        !matches!(self, Self::Put | Self::Get | Self::Cas)
+    }
+}
+
+/// The operations that the settings ask for.
+pub(crate) fn workload(settings: &Settings) -> Vec<(Asked, Operation)> {
+    let keyed = |values| Argument::Keyed { keys: settings.integer("keys") as u8, values };
+    let mut operations = vec![
+        (Asked::Put, "put", keyed(KeyedValues::Fresh), 6),
+        (Asked::Get, "get", keyed(KeyedValues::None), 4),
+        (Asked::Cas, "cas", keyed(KeyedValues::FromTo), 2),
+    ];
+    if settings.is_on("snapshots") {
+        operations.push((Asked::Snapshot, "snapshot", Argument::None, 1));
+    }
+    let named = |(asked, name, argument, weight)| (asked, Operation { name, argument, weight });
+    operations.into_iter().map(named).collect()
+}
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug)]
+enum Outcome {
+    Answer(Answer),
+    /// A read of this key is allowed once so many entries are applied.
+    Read(u8, u64),
+}
+
+/// Outcomes that clients have not heard of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcomes(Arc<Mutex<Vec<(Call, Outcome)>>>);
+
+impl Outcomes {
+    fn tell(&self, call: Call, outcome: Outcome) {
+        lock(&self.0).push((call, outcome));
+    }
+}
+
+impl Node {
+    /// Somebody asks this node for an operation.
+    pub(crate) fn request(
+        &mut self,
+        asked: Asked,
+        argument: u32,
+        call: Option<Call>,
+        cx: &mut Context<Wire>,
+    ) {
+        if let Some(call) = call.filter(|_| asked.is_of_operators()) {
+            cx.answer(call, Answer::Nothing);
+        }
+        let raft = self.raft.clone();
+        match asked {
+            Asked::Put => self.command(Command { action: Action::Put, argument, call }),
+            Asked::Cas => self.command(Command { action: Action::Cas, argument, call }),
+            Asked::Get => self.read(Keyed::of(argument).key, call),
+            // What a node that has stopped says is told by its metrics.
+            Asked::Snapshot => self.call("snapshot", async move { drop(raft.trigger().snapshot().await) }),
+        }
+    }
+
+    fn command(&mut self, command: Command) {
+        let raft = self.raft.clone();
+        let Some(call) = command.call else {
+            return self.call("write", async move { drop(raft.client_write_ff(command).await) });
+        };
+        let outcomes = self.outcomes.clone();
+        if let Some(answer) = lock(&self.store.image).registers.answered(call, command) {
+            return outcomes.tell(call, Outcome::Answer(answer));
+        }
+        self.call("write", async move {
+            if let Ok(written) = raft.client_write(command).await
+                && let Some(answer) = written.data
+            {
+                outcomes.tell(call, Outcome::Answer(answer));
+            }
+        });
+    }
+
+    fn read(&mut self, key: u8, call: Option<Call>) {
+        let Some(call) = call else { return };
+        if self.store.bug == Bug::LocalRead {
+            return self.outcomes.tell(call, Outcome::Read(key, 0));
+        }
+        let (raft, outcomes) = (self.raft.clone(), self.outcomes.clone());
+        self.call("read", async move {
+            if let Ok((upto, _)) = raft.get_read_log_id().await {
+                outcomes.tell(call, Outcome::Read(key, upto.next_index()));
+            }
+        });
+    }
+
+    /// Tells clients what they can be told now.
+    pub(crate) fn answer(&mut self, cx: &mut Context<Wire>) {
+        let mut outcomes = lock(&self.outcomes.0);
+        if outcomes.is_empty() {
+            return;
+        }
+        let image = lock(&self.store.image);
+        outcomes.retain(|&(call, outcome)| {
+            let answer = match outcome {
+                Outcome::Answer(answer) => answer,
+                Outcome::Read(_, upto) if image.applied.next_index() < upto => return true,
+                Outcome::Read(key, _) => image.registers.get(key),
+            };
+            cx.answer(call, answer);
+            false
+        });
+    }
+}
