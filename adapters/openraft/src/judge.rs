@@ -1,16 +1,28 @@
-//! The judge: oracles over views, and the lenses. There is no model yet.
+//! The judge: oracles over views, what clients saw, the model, and the lenses.
 
+use crate::mapping::{self, Steps};
 use crate::oracles::Oracles;
 use crate::projection::Projection;
 use crate::system::Openraft;
 use misrule_history::specifications::Cell;
-use misrule_models::presets::{Pairs, Waiting};
-use misrule_models::{NodeId, ProjectionLenses};
+use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
+use misrule_models::{LensSet, NodeId, ProjectionLenses};
 use misrule_world::histories::Linearizable;
-use misrule_world::{Choice, ClientEvent, Judge, Recovers, Report, Seen, Setup, SetupError, System, Tally};
+use misrule_world::{
+    Choice, ClientEvent, Follower, Judge, Recovers, Report, Seen, Setup, SetupError, System, Tally,
+};
+use std::fmt::Display;
 
 /// The lenses that the judge computes.
-pub(crate) const LENSES: [&str; 2] = ["pairs@impl", "waiting@impl"];
+pub(crate) const LENSES: [&str; 7] = [
+    "pairs@impl",
+    "waiting@impl",
+    "pairs@model",
+    "delivery@model",
+    "message@model",
+    "persistence@model",
+    "detailed@model",
+];
 
 /// Judges the steps of openraft.
 pub struct OpenraftJudge {
@@ -18,6 +30,8 @@ pub struct OpenraftJudge {
     /// Whether anything is promised once faults have stopped.
     promises: bool,
     oracles: Oracles,
+    /// `None` where the model has no such settings.
+    follower: Option<Follower<Openraft, Steps>>,
     /// What clients saw; `None` where nobody looks.
     clients: Option<Box<Linearizable<Cell>>>,
     /// Sessions that ask for something else than the specification has: bit set.
@@ -39,18 +53,33 @@ impl OpenraftJudge {
             .is_on("history")
             .then(|| Box::new(Linearizable::new(system.vocabulary(), Cell::key_value())));
         let mut lenses = ProjectionLenses::default();
+        let mut at_model = LensSet::default();
         for (position, lens) in setup.lenses.iter().enumerate() {
             let position = position as u8;
             match lens.as_str() {
                 "pairs@impl" => lenses.states.push(position, Box::new(Pairs)),
                 "waiting@impl" => lenses.inboxes.push(position, Box::new(Waiting)),
+                "pairs@model" => at_model.push(position, Box::new(Pairs)),
+                "delivery@model" => at_model.push(position, Box::new(Delivery)),
+                "message@model" => at_model.push(position, Box::new(Detail::Message)),
+                "persistence@model" => at_model.push(position, Box::new(Detail::Persistence)),
+                "detailed@model" => at_model.push(position, Box::new(Detail::Detailed)),
                 _ => return Err(SetupError(format!("openraft has no lens `{lens}`"))),
             }
+        }
+        let model = mapping::model(setup);
+        if model.is_none() && !at_model.is_empty() {
+            return Err(SetupError(
+                "with flush=late, tasks=step or stale-appends=sent nothing follows openraft: use lenses at the implementation, such as \
+                 --lens pairs@impl,waiting@impl"
+                    .to_owned(),
+            ));
         }
         Ok(Self {
             nodes: setup.settings.integer("nodes") as NodeId,
             promises: setup.settings.word("elections") == "ticks" && setup.settings.word("tasks") != "step",
             oracles: Oracles::default(),
+            follower: model.map(|model| Follower::new(model, Steps::default(), at_model)),
             clients,
             operators: 0,
             heard: Vec::new(),
@@ -74,6 +103,9 @@ impl Judge<Openraft> for OpenraftJudge {
             self.projection.reset(seen);
             self.lenses.keys(&self.projection, (seen.touched, seen.touched), &mut report.keys);
         }
+        if let Some(follower) = &mut self.follower {
+            follower.reset(seen, report);
+        }
     }
 
     fn after(&mut self, seen: &Seen<'_, Openraft>, report: &mut Report) {
@@ -92,6 +124,9 @@ impl Judge<Openraft> for OpenraftJudge {
             let changed = self.projection.update(seen);
             self.lenses.keys(&self.projection, changed, &mut report.keys);
         }
+        if let Some(follower) = &mut self.follower {
+            follower.after(seen, report);
+        }
     }
 
     fn recovers(&self) -> Option<&dyn Recovers<Openraft>> {
@@ -104,7 +139,14 @@ impl Judge<Openraft> for OpenraftJudge {
 
     fn tally(&self) -> Tally {
         let undecided = self.clients.iter().map(|clients| clients.undecided()).collect();
-        Tally { undecided, ..Tally::default() }
+        let model = self.follower.as_ref().map_or_else(Tally::default, Follower::tally);
+        Tally { undecided, ..model }
+    }
+
+    fn model_fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
+        if let Some(follower) = &self.follower {
+            follower.fields(visit);
+        }
     }
 }
 

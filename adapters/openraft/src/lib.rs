@@ -13,7 +13,7 @@
 //!
 //! # What is left out
 //!
-//! There is no model, so nothing is compared with one. Learners,
+//! Learners,
 //! changes of membership and transfer of leadership are not asked for.
 //!
 //! ```
@@ -40,6 +40,7 @@ mod command;
 mod image;
 mod judge;
 mod machine;
+mod mapping;
 mod message;
 mod network;
 mod oracles;
@@ -65,7 +66,7 @@ use misrule_world::{Control, Setting, Target, target};
 
 /// The target `openraft`.
 pub fn openraft() -> Target {
-    target("openraft", |setup| {
+    let target = target("openraft", |setup| {
         let system = Openraft::new(setup)?;
         let judge = OpenraftJudge::new(&system, setup)?;
         Ok((system, judge))
@@ -73,37 +74,50 @@ pub fn openraft() -> Target {
     .version("0.9.25")
     .description("openraft: Raft as tokio tasks, on an executor whose order is chosen")
     .setting(Setting::integer("nodes", 3, 7, 3, "voters in the cluster"))
-    .setting(Setting::words(
-        "elections",
-        vec!["ticks", "trigger"],
-        "ticks",
-        "who asks for elections: openraft's clock, or the operator",
-    ))
-    .setting(Setting::words(
-        "flush",
-        vec!["now", "late"],
-        "now",
-        "when writes are synced: at once, or in a local step",
-    ))
-    .setting(Setting::words(
-        "tasks",
-        vec!["any", "fifo", "step"],
-        "any",
-        "order of a node's tasks: drawn, as they are woken, or a local step for each poll",
-    ))
-    .setting(Setting::integer("keys", 1, registers::KEYS_MAX as u64, 3, "how many keys"))
-    .setting(Setting::integer(
-        "sessions",
-        1,
-        registers::SESSIONS_MAX as u64,
-        3,
-        "clients that ask at the same time",
-    ))
-    .setting(Setting::switch("snapshots", true, "whether nodes are asked for snapshots"))
-    .setting(Setting::switch("history", true, "judge what clients saw"))
     .bugs(&store::BUGS)
     .specification(Named::KeyValue)
     .contract("reorder+loss+dup,explicit-sync")
     .lenses(&judge::LENSES)
-    .controls(&[Control::Disk, Control::Draws])
+    .controls(&[Control::Disk, Control::Draws]);
+    settings().into_iter().fold(target, Target::setting)
+}
+
+/// The settings, but for the nodes and the bug.
+fn settings() -> Vec<Setting> {
+    vec![
+        Setting::words(
+            "elections",
+            vec!["ticks", "trigger"],
+            "ticks",
+            "who asks for elections: openraft's clock, or the operator",
+        ),
+        Setting::words(
+            "flush",
+            vec!["now", "late"],
+            "now",
+            "when writes are synced: at once, or in a local step",
+        ),
+        Setting::words(
+            "tasks",
+            vec!["any", "fifo", "step"],
+            "any",
+            "order of a node's tasks: drawn, as they are woken, or a local step for each poll",
+        ),
+        Setting::integer("keys", 1, registers::KEYS_MAX as u64, 3, "how many keys"),
+        Setting::integer(
+            "sessions",
+            1,
+            registers::SESSIONS_MAX as u64,
+            3,
+            "clients that ask at the same time",
+        ),
+        Setting::switch("snapshots", true, "whether nodes are asked for snapshots"),
+        Setting::words(
+            "stale-appends",
+            vec!["dropped", "sent"],
+            "dropped",
+            "what becomes of a later leader's entries that a former leader sends with its own vote",
+        ),
+        Setting::switch("history", true, "judge what clients saw"),
+    ]
 }

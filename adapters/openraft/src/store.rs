@@ -177,7 +177,11 @@ impl RaftLogStorage<Types> for Store {
     }
 
     async fn truncate(&mut self, log_id: LogId) -> Result<(), StorageError> {
-        self.write(Change::Truncate(log_id.index))
+        self.write(Change::Truncate(log_id.index))?;
+        if !self.flushes_late {
+            self.flush();
+        }
+        Ok(())
     }
 
     async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError> {

@@ -68,6 +68,7 @@ pub struct Openraft {
     elections: Elections,
     tasks: Tasks,
     flushes_late: bool,
+    drops_stale: bool,
     bug: Bug,
     config: Arc<Config>,
 }
@@ -112,8 +113,18 @@ impl Openraft {
             ..Vocabulary::default()
         };
         let flushes_late = settings.word("flush") == "late";
+        let drops_stale = settings.word("stale-appends") == "dropped";
         let bug = Bug::named(settings.word("bug"));
-        Ok(Self { vocabulary, asked, elections, tasks, flushes_late, bug, config: Arc::new(config) })
+        Ok(Self {
+            vocabulary,
+            asked,
+            elections,
+            tasks,
+            flushes_late,
+            drops_stale,
+            bug,
+            config: Arc::new(config),
+        })
     }
 
     /// Whether an operation of the vocabulary is of operators: no specification has it.
@@ -208,6 +219,8 @@ pub struct Node {
     post: SharedPost,
     /// What clients are to be told.
     pub(crate) outcomes: Outcomes,
+    /// Whether somebody waited for the answer that came in last.
+    pub(crate) heard: bool,
     /// Its vote after the last step.
     vote: Option<Vote>,
 }
@@ -251,12 +264,12 @@ impl Node {
     fn receive(&mut self, from: NodeId, wire: Wire) {
         if wire.body.is_answer() {
             let post = self.post.clone();
-            self.executor.enter(|| post.take_in(wire));
+            self.heard = self.executor.enter(|| post.take_in(wire));
             return;
         }
         let (raft, post) = (self.raft.clone(), self.post.clone());
         self.call(ANSWERS, async move {
-            let Wire { request, origin, body } = wire;
+            let Wire { request, origin, asked, body } = wire;
             // A node that has stopped does not answer.
             let answer = match body {
                 Body::Append(append) => raft.append_entries(append).await.ok().map(Body::Appended),
@@ -269,7 +282,7 @@ impl Node {
                 Body::Appended(_) | Body::Voted(_) | Body::Installed(_) => None,
             };
             if let Some(body) = answer {
-                post.answer(from, request, origin, body);
+                post.answer(from, Wire { request, origin, asked, body });
             }
         });
     }
@@ -307,7 +320,7 @@ impl System for Openraft {
         let post = SharedPost::default();
         let mut executor = Executor::new(u64::from(cx.draw(SEED)));
         let (id, config) = (number(cx.me()), self.config.clone());
-        let (network, log) = (Network(post.clone()), store.clone());
+        let (network, log) = (Network { post: post.clone(), drops_stale: self.drops_stale }, store.clone());
         let starting = executor.enter(|| spawn_named("start", Raft::new(id, config, network, log, machine)));
         executor.settle(|_| 0).map_err(|endless| BootError(endless.to_string()))?;
         let raft = match starting.take() {
@@ -318,7 +331,8 @@ impl System for Openraft {
                 return Err(BootError(format!("the start waits: {}", tasks.join("; "))));
             }
         };
-        let mut node = Node { executor, raft, store, post, outcomes: Outcomes::default(), vote: None };
+        let mut node =
+            Node { executor, raft, store, post, outcomes: Outcomes::default(), heard: false, vote: None };
         self.expect_leader(cx);
         self.settle(&mut node, cx);
         Ok(node)
@@ -344,7 +358,7 @@ impl System for Openraft {
     }
 
     fn view(&self, node: &Node, out: &mut View) {
-        out.show(&node.raft, &node.store.image, node.deadlock());
+        out.show(node, node.deadlock());
     }
 
     fn kind(&self, message: &Wire) -> u8 {
