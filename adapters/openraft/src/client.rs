@@ -6,10 +6,11 @@
 //! effect: of a call that comes twice the registers know.
 
 use crate::command::{Action, Command};
-use crate::image::lock;
+use crate::image::{Image, lock};
 use crate::message::Wire;
 use crate::store::Bug;
 use crate::system::Node;
+use crate::types::Vote;
 use misrule_world::{Answer, Argument, Call, Context, Keyed, KeyedValues, Operation, Settings};
 use openraft::LogIdOptionExt;
 use std::sync::{Arc, Mutex};
@@ -55,12 +56,31 @@ enum Outcome {
 }
 
 /// Outcomes that clients have not heard of.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Outcomes(Arc<Mutex<Vec<(Call, Outcome)>>>);
+#[derive(Clone, Debug)]
+pub(crate) struct Outcomes {
+    open: Arc<Mutex<Vec<(Call, Outcome)>>>,
+    /// The vote with which the node leads on since it started, and how many entries it had then.
+    leads_on: Option<(Vote, u64)>,
+}
 
 impl Outcomes {
+    /// None, of a node that starts with this image. A leader leads on, and knows of no commit that it has not kept: the
+    /// library leaves it to its user to answer no read by then (see `RaftLogStorage::save_committed`).
+    pub(crate) fn new(image: &Image, me: u64, reads_at_once: bool) -> Self {
+        let own =
+            image.vote().filter(|vote| vote.committed && vote.leader_id.node_id == me && !reads_at_once);
+        Self { open: Arc::default(), leads_on: own.map(|vote| (vote, image.now.length())) }
+    }
+
     fn tell(&self, call: Call, outcome: Outcome) {
-        lock(&self.0).push((call, outcome));
+        lock(&self.open).push((call, outcome));
+    }
+
+    /// How many entries are to be applied before a read is answered.
+    fn needed(&self, image: &Image, upto: u64) -> u64 {
+        let length =
+            self.leads_on.filter(|(vote, _)| image.vote() == Some(*vote)).map_or(0, |(_, length)| length);
+        upto.max(length)
     }
 }
 
@@ -119,15 +139,17 @@ impl Node {
 
     /// Tells clients what they can be told now.
     pub(crate) fn answer(&mut self, cx: &mut Context<Wire>) {
-        let mut outcomes = lock(&self.outcomes.0);
-        if outcomes.is_empty() {
+        let mut open = lock(&self.outcomes.open);
+        if open.is_empty() {
             return;
         }
         let image = lock(&self.store.image);
-        outcomes.retain(|&(call, outcome)| {
+        open.retain(|&(call, outcome)| {
             let answer = match outcome {
                 Outcome::Answer(answer) => answer,
-                Outcome::Read(_, upto) if image.applied.next_index() < upto => return true,
+                Outcome::Read(_, upto) if image.applied.next_index() < self.outcomes.needed(&image, upto) => {
+                    return true;
+                }
                 Outcome::Read(key, _) => image.registers.get(key),
             };
             cx.answer(call, answer);

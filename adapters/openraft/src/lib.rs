@@ -113,6 +113,12 @@ fn settings() -> Vec<Setting> {
         ),
         Setting::switch("snapshots", true, "whether nodes are asked for snapshots"),
         Setting::words(
+            "reads",
+            vec!["careful", "at-once"],
+            "careful",
+            "when a leader that has started again answers reads: with all that it had applied, or as soon as the library lets it",
+        ),
+        Setting::words(
             "stale-appends",
             vec!["dropped", "sent"],
             "dropped",

@@ -59,6 +59,16 @@ enum Tasks {
     Step,
 }
 
+/// What the storage and the network do.
+#[derive(Clone, Copy, Debug)]
+struct Options {
+    flushes_late: bool,
+    /// Whether a leader that has started again answers reads as soon as the library lets it.
+    reads_at_once: bool,
+    drops_stale: bool,
+    bug: Bug,
+}
+
 /// A cluster of openraft nodes.
 #[derive(Debug)]
 pub struct Openraft {
@@ -67,9 +77,7 @@ pub struct Openraft {
     asked: Vec<Asked>,
     elections: Elections,
     tasks: Tasks,
-    flushes_late: bool,
-    drops_stale: bool,
-    bug: Bug,
+    options: Options,
     config: Arc<Config>,
 }
 
@@ -112,19 +120,13 @@ impl Openraft {
             sessions: settings.integer("sessions") as u8,
             ..Vocabulary::default()
         };
-        let flushes_late = settings.word("flush") == "late";
-        let drops_stale = settings.word("stale-appends") == "dropped";
-        let bug = Bug::named(settings.word("bug"));
-        Ok(Self {
-            vocabulary,
-            asked,
-            elections,
-            tasks,
-            flushes_late,
-            drops_stale,
-            bug,
-            config: Arc::new(config),
-        })
+        let options = Options {
+            flushes_late: settings.word("flush") == "late",
+            reads_at_once: settings.word("reads") == "at-once",
+            drops_stale: settings.word("stale-appends") == "dropped",
+            bug: Bug::named(settings.word("bug")),
+        };
+        Ok(Self { vocabulary, asked, elections, tasks, options, config: Arc::new(config) })
     }
 
     /// Whether an operation of the vocabulary is of operators: no specification has it.
@@ -315,12 +317,14 @@ impl System for Openraft {
     fn boot(&self, cx: &mut Context<Wire>) -> Result<Node, BootError> {
         let image = Image::open(cx.disk(), self.vocabulary.nodes).map_err(BootError)?;
         let image: SharedImage = Arc::new(Mutex::new(image));
-        let store = Store { image, flushes_late: self.flushes_late, bug: self.bug };
+        let Options { flushes_late, reads_at_once, bug, .. } = self.options;
+        let store = Store { image, flushes_late, bug };
         let machine = Machine::open(store.clone()).map_err(BootError)?;
         let post = SharedPost::default();
         let mut executor = Executor::new(u64::from(cx.draw(SEED)));
         let (id, config) = (number(cx.me()), self.config.clone());
-        let (network, log) = (Network { post: post.clone(), drops_stale: self.drops_stale }, store.clone());
+        let (network, log) =
+            (Network { post: post.clone(), drops_stale: self.options.drops_stale }, store.clone());
         let starting = executor.enter(|| spawn_named("start", Raft::new(id, config, network, log, machine)));
         executor.settle(|_| 0).map_err(|endless| BootError(endless.to_string()))?;
         let raft = match starting.take() {
@@ -331,8 +335,8 @@ impl System for Openraft {
                 return Err(BootError(format!("the start waits: {}", tasks.join("; "))));
             }
         };
-        let mut node =
-            Node { executor, raft, store, post, outcomes: Outcomes::default(), heard: false, vote: None };
+        let outcomes = Outcomes::new(&lock(&store.image), number(cx.me()), reads_at_once);
+        let mut node = Node { executor, raft, store, post, outcomes, heard: false, vote: None };
         self.expect_leader(cx);
         self.settle(&mut node, cx);
         Ok(node)
