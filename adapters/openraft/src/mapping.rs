@@ -161,11 +161,8 @@ fn came_in(seen: &Seen<'_, Openraft>, me: NodeId, (before, now): (Known, Known),
             out.push(Event::Action(Action::Deliver(Envelope { from: *from, to: me, message })));
             before.commit.max(learned)
         }
-        Some(Input::Timer(_)) if now.term > before.term => {
-            if before.leads {
-                out.push(Event::Action(Action::StepDown { node: me }));
-            }
-            out.push(Event::Action(Action::Timeout { node: me }));
+        Some(_) if now.term > before.term => {
+            began_term(me, seen.views[usize::from(me)].vote(), (before, now), out);
             before.commit
         }
         Some(_) => before.commit,
@@ -188,6 +185,19 @@ fn is_late(message: &Message, term: u32) -> bool {
         Message::Snapshot { term: its, last } => *its < term && last.1 <= *its,
         _ => false,
     }
+}
+
+/// A node without a message is in another term: one of its own, in which it asks for votes; or one that a task of it was
+/// told of before, and tells the node now.
+fn began_term(me: NodeId, vote: (u64, u64), (before, now): (Known, Known), out: &mut Events) {
+    if let Some(owner) = messages::peer(vote.1).filter(|owner| *owner != me) {
+        let note = Envelope { from: owner, to: me, message: Message::Note { term: now.term } };
+        return out.push(Event::Action(Action::Hear(note)));
+    }
+    if before.leads {
+        out.push(Event::Action(Action::StepDown { node: me }));
+    }
+    out.push(Event::Action(Action::Timeout { node: me }));
 }
 
 /// Whether the node did with a message what the model does with it.
