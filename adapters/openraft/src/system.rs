@@ -15,12 +15,16 @@ use misrule_world::{BootError, Context, DrawName, Input, Setup, SetupError, Syst
 use openraft::error::RaftError;
 use openraft::{Config, Raft, SnapshotPolicy};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Milliseconds between heartbeats. openraft looks at its clock every three halves of this.
 const HEARTBEAT_MS: u64 = 50;
 /// Bounds of election timeouts in milliseconds. The upper one is a leader's lease too: after two ticks without a leader
 /// a node votes for another one.
 const ELECTION_MS: (u64, u64) = (60, 90);
+
+/// How much later than it should a timeout may be.
+const LATEST: Duration = Duration::from_millis(2 * HEARTBEAT_MS);
 
 /// The tick of openraft's own clock.
 pub(crate) const TICK: u8 = 0;
@@ -260,6 +264,12 @@ impl Node {
             several => cx.draw(PICK) as usize % several,
         };
         self.executor.fire(events[position].id);
+        // No clock lets a timeout wait for ever: those that are long over fire as well.
+        let now = self.executor.now();
+        let is_over = |kind| matches!(kind, EventKind::Timer(deadline) if deadline + LATEST < now);
+        events.into_iter().filter(|event| is_over(event.kind)).for_each(|event| {
+            self.executor.fire(event.id);
+        });
     }
 
     /// A message has arrived.
