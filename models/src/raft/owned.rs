@@ -53,3 +53,95 @@ impl Raft {
         self.rules.leads_again && node.role == Role::Follower && node.term > 0 && node.disk.led == node.term
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::owned_term;
+    use crate::raft::{Action, Bounds, Envelope, Message, Raft, Role, Rules, State};
+    use crate::{Limits, Model, Step, Verdict, explore};
+
+    #[test]
+    fn rules_are_safe_and_their_states_are_counted() {
+        let (paper, crate_0_9) = (Rules::paper(), Rules { batch: 1, ..Rules::openraft_0_9() });
+        let one = (owned_term(1, Some(1)), 0, 0);
+        let crash = (owned_term(1, Some(0)), 0, 1);
+        let mut counts = Vec::new();
+        for (name, rules, bounds) in [
+            ("owned terms", Rules { owned_terms: true, ..paper }, one),
+            ("refusals that cut", Rules { cuts_refused: true, ..paper }, (2, 1, 0)),
+            ("leads again", Rules { leads_again: true, ..paper }, (1, 1, 1)),
+            ("commit unsynced", Rules { commit_kept: true, commit_unsynced: true, ..paper }, (1, 1, 1)),
+            ("openraft", crate_0_9, one),
+            ("openraft with a crash", crate_0_9, crash),
+        ] {
+            let bounds = Bounds { term_max: bounds.0, entries_max: bounds.1, faults_max: bounds.2 };
+            let found = explore(&Raft::new(2, rules, bounds).unwrap(), Limits::default(), None).unwrap();
+            let broken = found.properties.iter().find(|property| property.verdict == Verdict::Violated);
+            assert_eq!((found.bound, broken.map(|property| property.name)), (None, None), "{name}");
+            counts.push((name, found.states));
+        }
+        assert_eq!(counts, COUNTS);
+    }
+
+    /// States of two nodes.
+    const COUNTS: [(&str, u64); 6] = [
+        ("owned terms", 26),
+        ("refusals that cut", 6_465),
+        ("leads again", 1_150),
+        ("commit unsynced", 862),
+        ("openraft", 7_922),
+        ("openraft with a crash", 5_576),
+    ];
+
+    /// Two of three nodes elect the first one, as an implementation does it.
+    fn elected(model: &Raft) -> State {
+        let mut states = Vec::new();
+        model.initial(&mut states);
+        let mut state = states.remove(0);
+        let term = owned_term(1, Some(0));
+        let vote = Message::Vote { term, last: (0, 0) };
+        let granted = Message::VoteReply { term, granted: true };
+        for action in [
+            Action::Timeout { node: 0 },
+            Action::Persist { node: 0 },
+            Action::Deliver(Envelope { from: 0, to: 1, message: vote }),
+            Action::Persist { node: 1 },
+            Action::Deliver(Envelope { from: 1, to: 0, message: granted }),
+            Action::BecomeLeader { node: 0 },
+        ] {
+            assert_eq!(model.step(&mut state, &action), Step::Taken, "{action:?}");
+        }
+        state
+    }
+
+    #[test]
+    fn who_led_leads_again_if_its_disk_says_so() {
+        let model = Raft::open(3, Rules::openraft_0_9()).unwrap();
+        for is_kept in [true, false] {
+            let mut state = elected(&model);
+            if is_kept {
+                assert_eq!(model.step(&mut state, &Action::Persist { node: 0 }), Step::Taken);
+            }
+            let starts = [Action::Crash { node: 0 }, Action::Restart { node: 0, commit: 0 }];
+            starts.iter().for_each(|action| assert_eq!(model.step(&mut state, action), Step::Taken));
+            let leads = model.step(&mut state, &Action::BecomeLeader { node: 0 });
+            assert_eq!(leads == Step::Taken, is_kept);
+            // Its empty entry is there already.
+            let expected = if is_kept { (Role::Leader, 1) } else { (Role::Follower, 0) };
+            assert_eq!((state.node(0).role, state.node(0).length()), expected);
+        }
+    }
+
+    #[test]
+    fn a_refusal_cuts_off_what_conflicts() {
+        for cuts_refused in [true, false] {
+            let model = Raft::open(3, Rules { cuts_refused, ..Rules::openraft_0_9() }).unwrap();
+            let mut state = elected(&model);
+            let term = owned_term(2, Some(1));
+            let message = Message::Append { term, previous: (1, term), entries: Vec::new(), commit: 0 };
+            let append = Action::Deliver(Envelope { from: 1, to: 0, message });
+            assert_eq!(model.step(&mut state, &append), Step::Taken);
+            assert_eq!(state.node(0).length(), u32::from(!cuts_refused));
+        }
+    }
+}
