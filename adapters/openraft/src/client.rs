@@ -12,7 +12,7 @@ use crate::store::Bug;
 use crate::system::Node;
 use crate::types::Vote;
 use misrule_world::{Answer, Argument, Call, Context, Keyed, KeyedValues, Operation, Settings};
-use openraft::LogIdOptionExt;
+use openraft::{ChangeMembers, EmptyNode, LogIdOptionExt};
 use std::sync::{Arc, Mutex};
 
 /// Operations of the workload.
@@ -22,6 +22,13 @@ pub(crate) enum Asked {
     Get,
     Cas,
     Snapshot,
+    Elect,
+    AddLearner,
+    RemoveLearner,
+    AddVoter,
+    Demote,
+    Remove,
+    Joint,
 }
 
 impl Asked {
@@ -42,6 +49,24 @@ pub(crate) fn workload(settings: &Settings) -> Vec<(Asked, Operation)> {
     ];
     if settings.is_on("snapshots") {
         operations.push((Asked::Snapshot, "snapshot", Argument::None, 1));
+    }
+    let nodes = settings.integer("nodes") + settings.integer("learners");
+    let node = Argument::Below(nodes as u32);
+    if settings.is_on("transfer") {
+        operations.push((Asked::Elect, "elect", Argument::None, 1));
+    }
+    let membership = settings.word("membership");
+    if membership != "off" || settings.integer("learners") > 0 {
+        operations.push((Asked::AddLearner, "add-learner", node, 2));
+        operations.push((Asked::RemoveLearner, "remove-learner", node, 1));
+    }
+    if membership != "off" {
+        operations.push((Asked::AddVoter, "add-voter", node, 2));
+        operations.push((Asked::Demote, "demote", node, 1));
+        operations.push((Asked::Remove, "remove", node, 1));
+    }
+    if membership == "joint" {
+        operations.push((Asked::Joint, "joint", Argument::Below(1 << nodes), 2));
     }
     let named = |(asked, name, argument, weight)| (asked, Operation { name, argument, weight });
     operations.into_iter().map(named).collect()
@@ -97,13 +122,33 @@ impl Node {
             cx.answer(call, Answer::Nothing);
         }
         let raft = self.raft.clone();
+        let id = u64::from(argument) + 1;
         match asked {
             Asked::Put => self.command(Command { action: Action::Put, argument, call }),
             Asked::Cas => self.command(Command { action: Action::Cas, argument, call }),
             Asked::Get => self.read(Keyed::of(argument).key, call),
             // What a node that has stopped says is told by its metrics.
             Asked::Snapshot => self.call("snapshot", async move { drop(raft.trigger().snapshot().await) }),
+            Asked::Elect => self.call("elect", async move { drop(raft.trigger().elect().await) }),
+            Asked::AddLearner => {
+                self.call("change", async move { drop(raft.add_learner(id, EmptyNode {}, false).await) });
+            }
+            Asked::RemoveLearner => self.change(ChangeMembers::RemoveNodes([id].into()), false),
+            Asked::AddVoter => self.change(ChangeMembers::AddVoterIds([id].into()), true),
+            Asked::Demote => self.change(ChangeMembers::RemoveVoters([id].into()), true),
+            Asked::Remove => self.change(ChangeMembers::RemoveVoters([id].into()), false),
+            Asked::Joint => {
+                let voters = (0..u64::from(u32::BITS)).filter(|at| argument & 1 << at != 0);
+                self.change(ChangeMembers::ReplaceAllVoters(voters.map(|at| at + 1).collect()), false);
+            }
         }
+    }
+
+    /// Asks for other members; with `retain`, voters that are left out stay as learners. The library goes through a joint
+    /// configuration by itself where voters change, and what it refuses is not asked for again.
+    fn change(&mut self, members: ChangeMembers<u64, EmptyNode>, retain: bool) {
+        let raft = self.raft.clone();
+        self.call("change", async move { drop(raft.change_membership(members, retain).await) });
     }
 
     fn command(&mut self, command: Command) {

@@ -1,7 +1,7 @@
 //! The judge: oracles over views, what clients saw, the model, and the lenses.
 
 use crate::mapping::{self, Steps};
-use crate::oracles::Oracles;
+use crate::oracles::{CHANGED, INSTALLED, JOINT, Oracles, SOMETIMES};
 use crate::projection::Projection;
 use crate::system::Openraft;
 use misrule_history::specifications::Cell;
@@ -30,6 +30,11 @@ pub struct OpenraftJudge {
     /// Whether anything is promised once faults have stopped.
     promises: bool,
     oracles: Oracles,
+    /// What of [`SOMETIMES`] the settings make possible, and what this execution has seen: bit sets.
+    possible: u8,
+    seen: u8,
+    /// In how many executions each was seen.
+    sometimes: [u64; SOMETIMES.len()],
     /// `None` where the model has no such settings.
     follower: Option<Follower<Openraft, Steps>>,
     /// What clients saw; `None` where nobody looks.
@@ -48,8 +53,11 @@ pub struct OpenraftJudge {
 impl OpenraftJudge {
     /// A judge with the lenses that the setup asks for.
     pub(crate) fn new(system: &Openraft, setup: &Setup) -> Result<Self, SetupError> {
-        let clients = setup
-            .settings
+        let settings = &setup.settings;
+        let changes = settings.word("membership") != "off" || settings.integer("learners") > 0;
+        let possible = if changes { CHANGED | JOINT } else { 0 }
+            | if settings.is_on("snapshots") { INSTALLED } else { 0 };
+        let clients = settings
             .is_on("history")
             .then(|| Box::new(Linearizable::new(system.vocabulary(), Cell::key_value())));
         let mut lenses = ProjectionLenses::default();
@@ -70,14 +78,17 @@ impl OpenraftJudge {
         let model = mapping::model(setup);
         if model.is_none() && !at_model.is_empty() {
             return Err(SetupError(
-                "with flush=late, tasks=step or stale-appends=sent nothing follows openraft: use lenses at the implementation, such as \
+                "with membership, learners, flush=late, tasks=step or stale-appends=sent nothing follows openraft: use lenses at the implementation, such as \
                  --lens pairs@impl,waiting@impl"
                     .to_owned(),
             ));
         }
         Ok(Self {
-            nodes: setup.settings.integer("nodes") as NodeId,
-            promises: setup.settings.word("elections") == "ticks" && setup.settings.word("tasks") != "step",
+            nodes: settings.integer("nodes") as NodeId,
+            possible,
+            seen: 0,
+            sometimes: [0; SOMETIMES.len()],
+            promises: settings.word("elections") == "ticks" && settings.word("tasks") != "step" && !changes,
             oracles: Oracles::default(),
             follower: model.map(|model| Follower::new(model, Steps::default(), at_model)),
             clients,
@@ -94,6 +105,7 @@ impl OpenraftJudge {
 impl Judge<Openraft> for OpenraftJudge {
     fn reset(&mut self, seen: &Seen<'_, Openraft>, report: &mut Report) {
         self.oracles.reset(seen.views.len());
+        self.seen = 0;
         if let Some(clients) = &mut self.clients {
             clients.reset();
             self.operators = 0;
@@ -115,6 +127,9 @@ impl Judge<Openraft> for OpenraftJudge {
             }
             // What a node had in memory when it stopped in the middle of a call told nobody.
             let runs = seen.up & (1 << node) != 0 && !seen.died;
+            if runs {
+                self.count(seen.views[usize::from(node)].image().seen);
+            }
             if let Some(failure) = if runs { self.oracles.check(node, seen.views) } else { None } {
                 report.failure.get_or_insert(failure);
             }
@@ -140,7 +155,10 @@ impl Judge<Openraft> for OpenraftJudge {
     fn tally(&self) -> Tally {
         let undecided = self.clients.iter().map(|clients| clients.undecided()).collect();
         let model = self.follower.as_ref().map_or_else(Tally::default, Follower::tally);
-        Tally { undecided, ..model }
+        let possible = (0..).zip(SOMETIMES).filter(|(at, _)| self.possible & 1 << at != 0);
+        let ours = possible.map(|(at, name)| (name, self.sometimes[at]));
+        let sometimes = ours.chain(model.sometimes.iter().copied()).collect();
+        Tally { undecided, sometimes, ..model }
     }
 
     fn model_fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
@@ -151,6 +169,15 @@ impl Judge<Openraft> for OpenraftJudge {
 }
 
 impl OpenraftJudge {
+    /// Counts what a node has seen and the execution had not.
+    fn count(&mut self, seen: u8) {
+        let new = seen & !self.seen;
+        self.seen |= new;
+        for (at, count) in self.sometimes.iter_mut().enumerate() {
+            *count += u64::from(new & 1 << at != 0);
+        }
+    }
+
     /// Judges what clients did and saw.
     fn listen(&mut self, seen: &Seen<'_, Openraft>, report: &mut Report) {
         if let Choice::Recover { .. } = seen.choice {

@@ -9,12 +9,13 @@
 //! Elections begin by openraft's own clock (`elections=ticks`), or when the operator asks for one (`elections=trigger`).
 //! Clients put, get, and compare and set values of keys; what they see is judged.
 //!
-//! The cluster starts with its membership in each log, as `Raft::initialize` writes it on every node.
+//! The cluster starts with its membership in each log, as `Raft::initialize` writes it on every node. Operators may
+//! add and remove learners and voters, ask for snapshots, after which logs are purged, and for elections.
 //!
 //! # What is left out
 //!
-//! Learners,
-//! changes of membership and transfer of leadership are not asked for.
+//! `flush=late`, `tasks=step` and changes of membership are not followed by the model. There is no transfer of leadership
+//! in this release: an operator asks the node that is to lead to stand for election.
 //!
 //! ```
 //! use misrule_world::{Choice, Report, Settings, Setup, Watch};
@@ -112,6 +113,14 @@ fn settings() -> Vec<Setting> {
             "clients that ask at the same time",
         ),
         Setting::switch("snapshots", true, "whether nodes are asked for snapshots"),
+        Setting::switch("transfer", true, "whether operators ask nodes to stand for election"),
+        Setting::integer("learners", 0, 2, 0, "further nodes, which operators may add as learners"),
+        Setting::words(
+            "membership",
+            vec!["off", "single", "joint"],
+            "off",
+            "whether operators change the voters: one node at a time, or also to any set of them",
+        ),
         Setting::words(
             "reads",
             vec!["careful", "at-once"],

@@ -2,6 +2,7 @@
 //! snapshot and the committed entries.
 
 use crate::image::{Change, lock};
+use crate::oracles::{CHANGED, INSTALLED, JOINT};
 use crate::record::snapshot_id;
 use crate::registers::Registers;
 use crate::store::Store;
@@ -79,7 +80,7 @@ impl RaftStateMachine<Types> for Machine {
         I: IntoIterator<Item = Entry> + OptionalSend,
         I::IntoIter: OptionalSend,
     {
-        let mut answers = Vec::new();
+        let (mut answers, mut seen) = (Vec::new(), 0);
         for entry in entries {
             self.check(&entry);
             let mut answer = None;
@@ -87,6 +88,9 @@ impl RaftStateMachine<Types> for Machine {
                 EntryPayload::Blank => {}
                 EntryPayload::Normal(command) => answer = self.registers.apply(command),
                 EntryPayload::Membership(membership) => {
+                    let is_joint = membership.get_joint_config().len() > 1;
+                    let is_first = entry.log_id.index == 0;
+                    seen |= if is_joint { JOINT } else { CHANGED * u8::from(!is_first) };
                     self.membership = StoredMembership::new(Some(entry.log_id), membership);
                 }
             }
@@ -95,6 +99,7 @@ impl RaftStateMachine<Types> for Machine {
         }
         let mut image = lock(&self.store.image);
         (image.applied, image.registers) = (self.applied, self.registers);
+        image.seen |= seen;
         image.changes += 1;
         Ok(answers)
     }
@@ -114,6 +119,7 @@ impl RaftStateMachine<Types> for Machine {
     ) -> Result<(), StorageError> {
         let data = snapshot.into_inner();
         self.keep(meta, &data)?;
+        lock(&self.store.image).seen |= INSTALLED;
         self.restore(meta, &data).ok_or_else(|| {
             let error = AnyError::error("a snapshot of another length than the sender's");
             StorageIOError::read_snapshot(Some(meta.signature()), error).into()

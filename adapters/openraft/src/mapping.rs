@@ -27,7 +27,7 @@
 //! | [`LATE`] | tasks of a leader go on when it leads no more, until what they were given is sent: as if the message had been late. Entries must be such as a leader of that term can have |
 //! | [`HALTED`] | see [`DISK_REFUSED`] |
 //!
-//! Settings that the model does not have (`flush=late`, `tasks=step`, where a node is given more before it has dealt
+//! Settings that the model does not have (`membership`, `learners`; `flush=late`, `tasks=step`, where a node is given more before it has dealt
 //! with what it has; `stale-appends=sent`, which no leader of the model does) are not followed.
 
 mod messages;
@@ -60,7 +60,9 @@ pub(crate) fn model(setup: &Setup) -> Option<model::Raft> {
     let settings = &setup.settings;
     let is_modelled = settings.word("flush") == "now"
         && settings.word("tasks") != "step"
-        && settings.word("stale-appends") == "dropped";
+        && settings.word("stale-appends") == "dropped"
+        && settings.word("membership") == "off"
+        && settings.integer("learners") == 0;
     is_modelled
         .then(|| model::Raft::open(settings.integer("nodes") as NodeId, Rules::openraft_0_9()))
         .flatten()

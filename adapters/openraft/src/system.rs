@@ -77,6 +77,8 @@ struct Options {
 #[derive(Debug)]
 pub struct Openraft {
     vocabulary: Vocabulary,
+    /// How many nodes start as voters.
+    voters: NodeId,
     /// For each operation of the vocabulary what it is.
     asked: Vec<Asked>,
     elections: Elections,
@@ -112,7 +114,7 @@ impl Openraft {
         let config = config.validate().map_err(|error| SetupError(error.to_string()))?;
         let (asked, operations) = workload(settings).into_iter().unzip();
         let vocabulary = Vocabulary {
-            nodes: settings.integer("nodes") as NodeId,
+            nodes: (settings.integer("nodes") + settings.integer("learners")) as NodeId,
             kinds: KINDS.to_vec(),
             timers: vec!["tick", "timeout", "elect"],
             locals: vec!["flush", "run"],
@@ -130,7 +132,15 @@ impl Openraft {
             drops_stale: settings.word("stale-appends") == "dropped",
             bug: Bug::named(settings.word("bug")),
         };
-        Ok(Self { vocabulary, asked, elections, tasks, options, config: Arc::new(config) })
+        Ok(Self {
+            vocabulary,
+            voters: settings.integer("nodes") as NodeId,
+            asked,
+            elections,
+            tasks,
+            options,
+            config: Arc::new(config),
+        })
     }
 
     /// Whether an operation of the vocabulary is of operators: no specification has it.
@@ -325,7 +335,8 @@ impl System for Openraft {
     }
 
     fn boot(&self, cx: &mut Context<Wire>) -> Result<Node, BootError> {
-        let image = Image::open(cx.disk(), self.vocabulary.nodes).map_err(BootError)?;
+        let voters = Some(self.voters).filter(|voters| cx.me() < *voters);
+        let image = Image::open(cx.disk(), voters).map_err(BootError)?;
         let image: SharedImage = Arc::new(Mutex::new(image));
         let Options { flushes_late, reads_at_once, bug, .. } = self.options;
         let store = Store { image, flushes_late, bug };
