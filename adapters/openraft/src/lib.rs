@@ -51,6 +51,8 @@ mod recovery;
 mod registers;
 mod store;
 mod system;
+#[cfg(test)]
+mod twin;
 mod types;
 mod view;
 

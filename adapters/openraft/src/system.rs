@@ -148,6 +148,36 @@ impl Openraft {
         self.asked.get(usize::from(operation)).is_some_and(|asked| asked.is_of_operators())
     }
 
+    /// Starts a node from its disk; the library's random numbers begin with the seed.
+    pub(crate) fn start(&self, cx: &mut Context<Wire>, seed: u64) -> Result<Node, BootError> {
+        let voters = Some(self.voters).filter(|voters| cx.me() < *voters);
+        let image = Image::open(cx.disk(), voters).map_err(BootError)?;
+        let image: SharedImage = Arc::new(Mutex::new(image));
+        let Options { flushes_late, reads_at_once, bug, .. } = self.options;
+        let store = Store { image, flushes_late, bug };
+        let machine = Machine::open(store.clone()).map_err(BootError)?;
+        let post = SharedPost::default();
+        let mut executor = Executor::new(seed);
+        let (id, config) = (number(cx.me()), self.config.clone());
+        let (network, log) =
+            (Network { post: post.clone(), drops_stale: self.options.drops_stale }, store.clone());
+        let starting = executor.enter(|| spawn_named("start", Raft::new(id, config, network, log, machine)));
+        executor.settle(|_| 0).map_err(|endless| BootError(endless.to_string()))?;
+        let raft = match starting.take() {
+            Some(Ok(raft)) => raft,
+            Some(Err(fatal)) => return Err(BootError(fatal.to_string())),
+            None => {
+                let tasks: Vec<String> = executor.tasks().map(|task| task.to_string()).collect();
+                return Err(BootError(format!("the start waits: {}", tasks.join("; "))));
+            }
+        };
+        let outcomes = Outcomes::new(&lock(&store.image), number(cx.me()), reads_at_once);
+        let mut node = Node { executor, raft, store, post, outcomes, heard: false, vote: None };
+        self.expect_leader(cx);
+        self.settle(&mut node, cx);
+        Ok(node)
+    }
+
     /// Lets tasks run, hands on what they send, and offers what can be chosen next.
     fn settle(&self, node: &mut Node, cx: &mut Context<Wire>) {
         let settled = match self.tasks {
@@ -335,32 +365,8 @@ impl System for Openraft {
     }
 
     fn boot(&self, cx: &mut Context<Wire>) -> Result<Node, BootError> {
-        let voters = Some(self.voters).filter(|voters| cx.me() < *voters);
-        let image = Image::open(cx.disk(), voters).map_err(BootError)?;
-        let image: SharedImage = Arc::new(Mutex::new(image));
-        let Options { flushes_late, reads_at_once, bug, .. } = self.options;
-        let store = Store { image, flushes_late, bug };
-        let machine = Machine::open(store.clone()).map_err(BootError)?;
-        let post = SharedPost::default();
-        let mut executor = Executor::new(u64::from(cx.draw(SEED)));
-        let (id, config) = (number(cx.me()), self.config.clone());
-        let (network, log) =
-            (Network { post: post.clone(), drops_stale: self.options.drops_stale }, store.clone());
-        let starting = executor.enter(|| spawn_named("start", Raft::new(id, config, network, log, machine)));
-        executor.settle(|_| 0).map_err(|endless| BootError(endless.to_string()))?;
-        let raft = match starting.take() {
-            Some(Ok(raft)) => raft,
-            Some(Err(fatal)) => return Err(BootError(fatal.to_string())),
-            None => {
-                let tasks: Vec<String> = executor.tasks().map(|task| task.to_string()).collect();
-                return Err(BootError(format!("the start waits: {}", tasks.join("; "))));
-            }
-        };
-        let outcomes = Outcomes::new(&lock(&store.image), number(cx.me()), reads_at_once);
-        let mut node = Node { executor, raft, store, post, outcomes, heard: false, vote: None };
-        self.expect_leader(cx);
-        self.settle(&mut node, cx);
-        Ok(node)
+        let seed = u64::from(cx.draw(SEED));
+        self.start(cx, seed)
     }
 
     fn handle(&self, node: &mut Node, input: Input<Wire>, cx: &mut Context<Wire>) {
