@@ -305,6 +305,9 @@ impl Mapping<Openraft> for Steps {
             if only.is_none_or(|only| only == node) {
                 let projection = project_node(seen, node, shadow, state.committed());
                 state.resync_node(node, &projection, shadow.log().entries());
+                if only.is_some() {
+                    state.forget_acknowledged(node);
+                }
             }
         }
     }

@@ -4,7 +4,7 @@
 //! greater number wins where the other has not yet led. That is the paper's protocol with finer terms: each of
 //! them has one node that may ask for votes in it, and who enters it can vote for nobody else.
 
-use super::state::{NodeState, Role};
+use super::state::{NodeState, Role, State};
 use super::{Raft, Rules};
 use crate::NodeId;
 
@@ -51,6 +51,18 @@ impl Raft {
     /// Whether a node has started that led in its term.
     pub(super) fn may_lead_again(&self, node: &NodeState) -> bool {
         self.rules.leads_again && node.role == Role::Follower && node.term > 0 && node.disk.led == node.term
+    }
+}
+
+impl State {
+    /// Lets a leader that has just started know of no acknowledgement but its own disk's; see
+    /// [`resync_node`](State::resync_node).
+    pub fn forget_acknowledged(&mut self, node: NodeId) {
+        let it = self.node_mut(node);
+        if it.role == Role::Leader {
+            it.matched.fill(0);
+            it.matched[usize::from(node)] = it.disk.log.len();
+        }
     }
 }
 
