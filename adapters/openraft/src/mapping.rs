@@ -104,7 +104,10 @@ impl Steps {
         let starts = matches!(seen.choice, Choice::Restart { .. });
         if seen.died {
             // What it did by then nobody has heard: messages leave at the end of a step.
-            return if starts { () } else { out.push(Event::Action(Action::Crash { node: me })) };
+            if !starts {
+                out.push(Event::Action(Action::Crash { node: me }));
+            }
+            return;
         }
         let view = &seen.views[usize::from(me)];
         let now = Known::of(view);
@@ -116,7 +119,7 @@ impl Steps {
                 return out.push(Event::Deviation(DISK_REFUSED));
             }
             Choice::Restart { .. } => {
-                out.push(Event::Action(Action::Restart { node: me, commit: now.commit }))
+                out.push(Event::Action(Action::Restart { node: me, commit: now.commit }));
             }
             _ if before.halted || now.halted => return out.push(Event::Ignored(HALTED)),
             _ => {}

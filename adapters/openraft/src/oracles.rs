@@ -135,7 +135,7 @@ impl Oracles {
                         let image = view.image();
                         let lacks = |members| quorum_lacks(&image, members, node, views, has);
                         let lacking: Vec<_> = image.memberships(index).into_iter().map(lacks).collect();
-                        lacking.into_iter().reduce(|one, other| one.and(other)).flatten()
+                        lacking.into_iter().reduce(Option::and).flatten()
                     };
                     if let Some(lacking) = lacking {
                         let text = format!("node {} has committed entry {id}, which {lacking}", number(node));

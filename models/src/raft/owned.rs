@@ -135,7 +135,9 @@ mod tests {
                 assert_eq!(model.step(&mut state, &Action::Persist { node: 0 }), Step::Taken);
             }
             let starts = [Action::Crash { node: 0 }, Action::Restart { node: 0, commit: 0 }];
-            starts.iter().for_each(|action| assert_eq!(model.step(&mut state, action), Step::Taken));
+            for action in &starts {
+                assert_eq!(model.step(&mut state, action), Step::Taken);
+            }
             let leads = model.step(&mut state, &Action::BecomeLeader { node: 0 });
             assert_eq!(leads == Step::Taken, is_kept);
             // Its empty entry is there already.
