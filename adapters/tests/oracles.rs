@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folders below `oracles/` and the oracle that each is about.
-const PAIRS: [(&str, &str); 46] = [
+const PAIRS: [(&str, &str); 50] = [
     ("atomicity", "atomicity"),
     ("boot", "boot"),
     ("conformance", "conformance"),
@@ -30,8 +30,12 @@ const PAIRS: [(&str, &str); 46] = [
     ("openraft-commit-of-a-minority", "invariant"),
     ("openraft-leader-has-committed", "invariant"),
     ("openraft-leader-has-quorum", "invariant"),
+    ("openraft-linearizable", "history"),
     ("openraft-no-deadlock", "invariant"),
     ("openraft-node-runs", "invariant"),
+    ("openraft-restarted-reads", "history"),
+    ("openraft-snapshot-stops", "invariant"),
+    ("openraft-stale-append", "invariant"),
     ("panic", "panic"),
     ("progress", "progress"),
     ("raft-commit-monotone", "durability"),

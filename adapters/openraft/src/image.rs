@@ -1,6 +1,7 @@
 //! What a node keeps: in memory, and of it what is surely on its disk.
 
 use crate::record;
+use crate::registers::Registers;
 use crate::types::{Entry, LogFlushed, LogId, Membership, SnapshotMeta, Vote, number};
 use misrule_executor::OneshotSender;
 use misrule_models::NodeId;
@@ -128,9 +129,13 @@ pub struct Image {
     pub(crate) committed: Option<LogId>,
     /// The last entry that the state machine has applied; gone after a crash.
     pub(crate) applied: Option<LogId>,
+    /// What the state machine has made of it, for clients to read.
+    pub(crate) registers: Registers,
     pub(crate) snapshot: Option<(SnapshotMeta, Vec<u8>)>,
     /// What contradicts the contract of the storage, as the storage saw it.
     pub(crate) contradiction: Option<String>,
+    /// What has happened to the state machine: bits of [`SOMETIMES`](crate::oracles::SOMETIMES).
+    pub(crate) seen: u8,
     /// Whether the disk has reported an error.
     pub(crate) disk_failed: bool,
     /// Counts changes, so that views tell whether something is another.
@@ -165,19 +170,21 @@ impl Image {
             entries: Vec::new(),
             committed: None,
             applied: None,
+            registers: Registers::default(),
             snapshot: None,
             contradiction: None,
+            seen: 0,
             disk_failed: false,
             changes: 0,
         }
     }
 
     /// Reads what is on the disk. Where nothing is, the operator has started the cluster: one entry with its `voters`,
-    /// as `Raft::initialize` writes it.
+    /// as `Raft::initialize` writes it on each of them. A node without voters waits until a leader adds it.
     ///
     /// # Errors
     /// Disk errors, and records that hold no change.
-    pub(crate) fn open(disk: DiskHandle, voters: NodeId) -> Result<Self, String> {
+    pub(crate) fn open(disk: DiskHandle, voters: Option<NodeId>) -> Result<Self, String> {
         let mut image = Self::new(disk);
         let mut readable = true;
         let mut changes = Vec::new();
@@ -194,7 +201,7 @@ impl Image {
         }
         image.durable.clone_from(&image.now);
         image.unsynced.clear();
-        if image.now == Outline::default() {
+        if let Some(voters) = voters.filter(|_| image.now == Outline::default()) {
             let membership = Membership::new(vec![(0..voters).map(number).collect()], BTreeSet::new());
             let first = Entry {
                 log_id: LogId::new(CommittedLeaderId::default(), 0),
@@ -311,16 +318,20 @@ impl Image {
         self.entries[start..end.max(start)].to_vec()
     }
 
-    /// The voters of the last membership in the log up to an index, or of the snapshot: in a joint configuration
-    /// several sets.
-    pub(crate) fn voters(&self, upto: u64) -> Vec<BTreeSet<u64>> {
-        let mut memberships = self.entries.iter().rev().filter(|entry| entry.log_id.index <= upto);
-        let last = memberships.find_map(|entry| match &entry.payload {
-            EntryPayload::Membership(membership) => Some(membership),
-            _ => None,
-        });
-        let stored = self.snapshot.as_ref().map(|(meta, _)| meta.last_membership.membership());
-        last.or(stored).map(|membership| membership.get_joint_config().clone()).unwrap_or_default()
+    /// The memberships that were in force since the entry at an index was in the log, the last one first: a leader
+    /// counts by the last one that it has.
+    pub(crate) fn memberships(&self, since: u64) -> Vec<&Membership> {
+        let mut found = Vec::new();
+        for entry in self.entries.iter().rev() {
+            if let EntryPayload::Membership(membership) = &entry.payload {
+                found.push(membership);
+                if entry.log_id.index <= since {
+                    return found;
+                }
+            }
+        }
+        found.extend(self.snapshot.as_ref().map(|(meta, _)| meta.last_membership.membership()));
+        found
     }
 }
 

@@ -1,14 +1,28 @@
-//! The judge: oracles over views, and the lenses. There is no model yet.
+//! The judge: oracles over views, what clients saw, the model, and the lenses.
 
-use crate::oracles::Oracles;
+use crate::mapping::{self, Steps};
+use crate::oracles::{CHANGED, INSTALLED, JOINT, Oracles, SOMETIMES};
 use crate::projection::Projection;
 use crate::system::Openraft;
-use misrule_models::presets::{Pairs, Waiting};
-use misrule_models::{NodeId, ProjectionLenses};
-use misrule_world::{Choice, Judge, Recovers, Report, Seen, Setup, SetupError};
+use misrule_history::specifications::Cell;
+use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
+use misrule_models::{LensSet, NodeId, ProjectionLenses};
+use misrule_world::histories::Linearizable;
+use misrule_world::{
+    Choice, ClientEvent, Follower, Judge, Recovers, Report, Seen, Setup, SetupError, System, Tally,
+};
+use std::fmt::Display;
 
 /// The lenses that the judge computes.
-pub(crate) const LENSES: [&str; 2] = ["pairs@impl", "waiting@impl"];
+pub(crate) const LENSES: [&str; 7] = [
+    "pairs@impl",
+    "waiting@impl",
+    "pairs@model",
+    "delivery@model",
+    "message@model",
+    "persistence@model",
+    "detailed@model",
+];
 
 /// Judges the steps of openraft.
 pub struct OpenraftJudge {
@@ -16,26 +30,72 @@ pub struct OpenraftJudge {
     /// Whether anything is promised once faults have stopped.
     promises: bool,
     oracles: Oracles,
+    /// What of [`SOMETIMES`] the settings make possible, and what this execution has seen: bit sets.
+    possible: u8,
+    seen: u8,
+    /// In how many executions each was seen.
+    sometimes: [u64; SOMETIMES.len()],
+    /// `None` where the model has no such settings.
+    follower: Option<Follower<Openraft, Steps>>,
+    /// What clients saw; `None` where nobody looks.
+    clients: Option<Box<Linearizable<Cell>>>,
+    /// Sessions that ask for something else than the specification has: bit set.
+    operators: u64,
+    /// What the others did and saw in a step; its memory is used again.
+    heard: Vec<ClientEvent>,
+    /// Number of the last call that a client has made, and of the last one before the recovery.
+    calls: u32,
+    pub(crate) calls_before: u32,
     projection: Projection,
     lenses: ProjectionLenses<Projection>,
 }
 
 impl OpenraftJudge {
     /// A judge with the lenses that the setup asks for.
-    pub(crate) fn new(setup: &Setup) -> Result<Self, SetupError> {
+    pub(crate) fn new(system: &Openraft, setup: &Setup) -> Result<Self, SetupError> {
+        let settings = &setup.settings;
+        let changes = settings.word("membership") != "off" || settings.integer("learners") > 0;
+        let possible = if changes { CHANGED | JOINT } else { 0 }
+            | if settings.is_on("snapshots") { INSTALLED } else { 0 };
+        let clients = settings
+            .is_on("history")
+            .then(|| Box::new(Linearizable::new(system.vocabulary(), Cell::key_value())));
         let mut lenses = ProjectionLenses::default();
+        let mut at_model = LensSet::default();
         for (position, lens) in setup.lenses.iter().enumerate() {
             let position = position as u8;
             match lens.as_str() {
                 "pairs@impl" => lenses.states.push(position, Box::new(Pairs)),
                 "waiting@impl" => lenses.inboxes.push(position, Box::new(Waiting)),
+                "pairs@model" => at_model.push(position, Box::new(Pairs)),
+                "delivery@model" => at_model.push(position, Box::new(Delivery)),
+                "message@model" => at_model.push(position, Box::new(Detail::Message)),
+                "persistence@model" => at_model.push(position, Box::new(Detail::Persistence)),
+                "detailed@model" => at_model.push(position, Box::new(Detail::Detailed)),
                 _ => return Err(SetupError(format!("openraft has no lens `{lens}`"))),
             }
         }
+        let model = mapping::model(setup);
+        if model.is_none() && !at_model.is_empty() {
+            return Err(SetupError(
+                "with membership, learners, flush=late, tasks=step or stale-appends=sent nothing follows openraft: use lenses at the implementation, such as \
+                 --lens pairs@impl,waiting@impl"
+                    .to_owned(),
+            ));
+        }
         Ok(Self {
-            nodes: setup.settings.integer("nodes") as NodeId,
-            promises: setup.settings.word("elections") == "ticks" && setup.settings.word("tasks") != "step",
+            nodes: settings.integer("nodes") as NodeId,
+            possible,
+            seen: 0,
+            sometimes: [0; SOMETIMES.len()],
+            promises: settings.word("elections") == "ticks" && settings.word("tasks") != "step" && !changes,
             oracles: Oracles::default(),
+            follower: model.map(|model| Follower::new(model, Steps::default(), at_model)),
+            clients,
+            operators: 0,
+            heard: Vec::new(),
+            calls: 0,
+            calls_before: 0,
             projection: Projection::new(!lenses.inboxes.is_empty()),
             lenses,
         })
@@ -45,9 +105,18 @@ impl OpenraftJudge {
 impl Judge<Openraft> for OpenraftJudge {
     fn reset(&mut self, seen: &Seen<'_, Openraft>, report: &mut Report) {
         self.oracles.reset(seen.views.len());
+        self.seen = 0;
+        if let Some(clients) = &mut self.clients {
+            clients.reset();
+            self.operators = 0;
+        }
+        (self.calls, self.calls_before) = (0, 0);
         if seen.watch.keys {
             self.projection.reset(seen);
             self.lenses.keys(&self.projection, (seen.touched, seen.touched), &mut report.keys);
+        }
+        if let Some(follower) = &mut self.follower {
+            follower.reset(seen, report);
         }
     }
 
@@ -58,13 +127,20 @@ impl Judge<Openraft> for OpenraftJudge {
             }
             // What a node had in memory when it stopped in the middle of a call told nobody.
             let runs = seen.up & (1 << node) != 0 && !seen.died;
+            if runs {
+                self.count(seen.views[usize::from(node)].image().seen);
+            }
             if let Some(failure) = if runs { self.oracles.check(node, seen.views) } else { None } {
                 report.failure.get_or_insert(failure);
             }
         }
+        self.listen(seen, report);
         if seen.watch.keys {
             let changed = self.projection.update(seen);
             self.lenses.keys(&self.projection, changed, &mut report.keys);
+        }
+        if let Some(follower) = &mut self.follower {
+            follower.after(seen, report);
         }
     }
 
@@ -75,4 +151,61 @@ impl Judge<Openraft> for OpenraftJudge {
     fn reads_input(&self) -> bool {
         false
     }
+
+    fn tally(&self) -> Tally {
+        let undecided = self.clients.iter().map(|clients| clients.undecided()).collect();
+        let model = self.follower.as_ref().map_or_else(Tally::default, Follower::tally);
+        let possible = (0..).zip(SOMETIMES).filter(|(at, _)| self.possible & 1 << at != 0);
+        let ours = possible.map(|(at, name)| (name, self.sometimes[at]));
+        let sometimes = ours.chain(model.sometimes.iter().copied()).collect();
+        Tally { undecided, sometimes, ..model }
+    }
+
+    fn model_fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
+        if let Some(follower) = &self.follower {
+            follower.fields(visit);
+        }
+    }
+}
+
+impl OpenraftJudge {
+    /// Counts what a node has seen and the execution had not.
+    fn count(&mut self, seen: u8) {
+        let new = seen & !self.seen;
+        self.seen |= new;
+        for (at, count) in self.sometimes.iter_mut().enumerate() {
+            *count += u64::from(new & 1 << at != 0);
+        }
+    }
+
+    /// Judges what clients did and saw.
+    fn listen(&mut self, seen: &Seen<'_, Openraft>, report: &mut Report) {
+        if let Choice::Recover { .. } = seen.choice {
+            self.calls_before = self.calls;
+        }
+        for event in seen.clients {
+            if let ClientEvent::Asked { call, .. } = event {
+                self.calls = call.number();
+            }
+        }
+        if let Some(clients) = &mut self.clients {
+            self.heard.clear();
+            let operators = &mut self.operators;
+            self.heard.extend(seen.clients.iter().filter(|event| hears(operators, **event, seen.system)));
+            clients.after(&self.heard, report);
+        }
+    }
+}
+
+/// Whether an event is of the specification: not of a session that does what operators do.
+fn hears(operators: &mut u64, event: ClientEvent, system: &Openraft) -> bool {
+    let (ClientEvent::Asked { call, .. }
+    | ClientEvent::Retried { call, .. }
+    | ClientEvent::Answered { call, .. }
+    | ClientEvent::Abandoned { call }) = event;
+    if let ClientEvent::Asked { operation, .. } = event {
+        let bit = u64::from(system.is_of_operators(operation)) << call.session();
+        *operators = *operators & !(1 << call.session()) | bit;
+    }
+    *operators & (1 << call.session()) == 0
 }

@@ -7,12 +7,15 @@
 //! step that syncs the disk (`flush=late`): the library answers nobody meanwhile. A crash drops everything that a node has; it starts again from its disk.
 //!
 //! Elections begin by openraft's own clock (`elections=ticks`), or when the operator asks for one (`elections=trigger`).
-//! The cluster starts with its membership in each log, as `Raft::initialize` writes it on every node.
+//! Clients put, get, and compare and set values of keys; what they see is judged.
+//!
+//! The cluster starts with its membership in each log, as `Raft::initialize` writes it on every node. Operators may
+//! add and remove learners and voters, ask for snapshots, after which logs are purged, and for elections.
 //!
 //! # What is left out
 //!
-//! There is no model, so nothing is compared with one. Clients do not wait for answers and do not read. Learners,
-//! changes of membership and transfer of leadership are not asked for.
+//! `flush=late`, `tasks=step` and changes of membership are not followed by the model. There is no transfer of leadership
+//! in this release: an operator asks the node that is to lead to stand for election.
 //!
 //! ```
 //! use misrule_world::{Choice, Report, Settings, Setup, Watch};
@@ -33,56 +36,105 @@
 //! assert_eq!(run.menu().waiting, 2, "two requests for votes are on their way");
 //! ```
 
+mod client;
+mod command;
 mod image;
 mod judge;
 mod machine;
+mod mapping;
 mod message;
 mod network;
 mod oracles;
 mod projection;
 mod record;
 mod recovery;
+mod registers;
 mod store;
 mod system;
+#[cfg(test)]
+mod twin;
 mod types;
 mod view;
 
+pub use command::{Action, Command};
 pub use image::{Image, Outline};
 pub use judge::OpenraftJudge;
 pub use message::Wire;
 pub use system::{Node, Openraft};
-pub use types::{Moment, Numbers, Runtime, Sender, Types, Value};
+pub use types::{Moment, Numbers, Runtime, Sender, Types};
 pub use view::View;
 
+use misrule_history::specifications::Named;
 use misrule_world::{Control, Setting, Target, target};
 
 /// The target `openraft`.
 pub fn openraft() -> Target {
-    target("openraft", |setup| Ok((Openraft::new(setup)?, OpenraftJudge::new(setup)?)))
-        .version("0.9.25")
-        .description("openraft: Raft as tokio tasks, on an executor whose order is chosen")
-        .setting(Setting::integer("nodes", 3, 7, 3, "voters in the cluster"))
-        .setting(Setting::words(
+    let target = target("openraft", |setup| {
+        let system = Openraft::new(setup)?;
+        let judge = OpenraftJudge::new(&system, setup)?;
+        Ok((system, judge))
+    })
+    .version("0.9.25")
+    .description("openraft: Raft as tokio tasks, on an executor whose order is chosen")
+    .setting(Setting::integer("nodes", 3, 7, 3, "voters in the cluster"))
+    .bugs(&store::BUGS)
+    .specification(Named::KeyValue)
+    .contract("reorder+loss+dup,explicit-sync")
+    .lenses(&judge::LENSES)
+    .controls(&[Control::Disk, Control::Draws]);
+    settings().into_iter().fold(target, Target::setting)
+}
+
+/// The settings, but for the nodes and the bug.
+fn settings() -> Vec<Setting> {
+    vec![
+        Setting::words(
             "elections",
             vec!["ticks", "trigger"],
             "ticks",
             "who asks for elections: openraft's clock, or the operator",
-        ))
-        .setting(Setting::words(
+        ),
+        Setting::words(
             "flush",
             vec!["now", "late"],
             "now",
             "when writes are synced: at once, or in a local step",
-        ))
-        .setting(Setting::words(
+        ),
+        Setting::words(
             "tasks",
             vec!["any", "fifo", "step"],
             "any",
             "order of a node's tasks: drawn, as they are woken, or a local step for each poll",
-        ))
-        .setting(Setting::switch("snapshots", false, "whether nodes are asked for snapshots"))
-        .bugs(&store::BUGS)
-        .contract("reorder+loss+dup,explicit-sync")
-        .lenses(&judge::LENSES)
-        .controls(&[Control::Disk, Control::Draws])
+        ),
+        Setting::integer("keys", 1, registers::KEYS_MAX as u64, 3, "how many keys"),
+        Setting::integer(
+            "sessions",
+            1,
+            registers::SESSIONS_MAX as u64,
+            3,
+            "clients that ask at the same time",
+        ),
+        Setting::switch("snapshots", true, "whether nodes are asked for snapshots"),
+        Setting::switch("transfer", true, "whether operators ask nodes to stand for election"),
+        Setting::integer("learners", 0, 2, 0, "further nodes, which operators may add as learners"),
+        Setting::words(
+            "membership",
+            vec!["off", "single", "joint"],
+            "off",
+            "whether operators change the voters: one node at a time, or also to any set of them",
+        ),
+        Setting::words(
+            "reads",
+            vec!["careful", "at-once"],
+            "careful",
+            "when a leader that has started again answers reads: with all that it had applied, or as soon as the library lets it",
+        ),
+        Setting::words(
+            "stale-appends",
+            vec!["dropped", "sent"],
+            "dropped",
+            "what becomes of a later leader's entries that a former leader sends with its own vote",
+        ),
+        Setting::switch("history", true, "judge what clients saw"),
+    ]
 }

@@ -1,11 +1,13 @@
-//! The state machine: a running hash of all values. It lives in memory; a restart builds it again from the last
+//! The state machine: registers, and how far they are. It lives in memory; a restart builds it again from the last
 //! snapshot and the committed entries.
 
 use crate::image::{Change, lock};
+use crate::oracles::{CHANGED, INSTALLED, JOINT};
 use crate::record::snapshot_id;
+use crate::registers::Registers;
 use crate::store::Store;
 use crate::types::{Entry, LogId, SnapshotMeta, StorageError, StoredMembership, Types};
-use misrule_world::mix;
+use misrule_world::Answer;
 use openraft::storage::RaftStateMachine;
 use openraft::{AnyError, EntryPayload, OptionalSend, RaftSnapshotBuilder, Snapshot, StorageIOError};
 use std::io::Cursor;
@@ -14,7 +16,7 @@ use std::io::Cursor;
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
     store: Store,
-    hash: u64,
+    registers: Registers,
     applied: Option<LogId>,
     membership: StoredMembership,
 }
@@ -22,7 +24,12 @@ pub(crate) struct Machine {
 impl Machine {
     /// The state that the last snapshot holds, or the first of all.
     pub(crate) fn open(store: Store) -> Result<Self, String> {
-        let mut machine = Self { store, hash: 0, applied: None, membership: StoredMembership::default() };
+        let mut machine = Self {
+            store,
+            registers: Registers::default(),
+            applied: None,
+            membership: StoredMembership::default(),
+        };
         let snapshot = lock(&machine.store.image).snapshot.clone();
         if let Some((meta, data)) = snapshot {
             machine.restore(&meta, &data).ok_or("a snapshot cannot be read")?;
@@ -31,10 +38,11 @@ impl Machine {
     }
 
     fn restore(&mut self, meta: &SnapshotMeta, data: &[u8]) -> Option<()> {
-        self.hash = u64::from_le_bytes(data.try_into().ok()?);
+        self.registers = Registers::read(data)?;
         self.applied = meta.last_log_id;
         self.membership = meta.last_membership.clone();
-        lock(&self.store.image).applied = self.applied;
+        let mut image = lock(&self.store.image);
+        (image.applied, image.registers) = (self.applied, self.registers);
         Some(())
     }
 
@@ -67,26 +75,31 @@ impl RaftStateMachine<Types> for Machine {
         Ok((self.applied, self.membership.clone()))
     }
 
-    async fn apply<I>(&mut self, entries: I) -> Result<Vec<()>, StorageError>
+    async fn apply<I>(&mut self, entries: I) -> Result<Vec<Option<Answer>>, StorageError>
     where
         I: IntoIterator<Item = Entry> + OptionalSend,
         I::IntoIter: OptionalSend,
     {
-        let mut answers = Vec::new();
+        let (mut answers, mut seen) = (Vec::new(), 0);
         for entry in entries {
             self.check(&entry);
+            let mut answer = None;
             match entry.payload {
                 EntryPayload::Blank => {}
-                EntryPayload::Normal(value) => self.hash = mix(self.hash ^ u64::from(value.0)),
+                EntryPayload::Normal(command) => answer = self.registers.apply(command),
                 EntryPayload::Membership(membership) => {
+                    let is_joint = membership.get_joint_config().len() > 1;
+                    let is_first = entry.log_id.index == 0;
+                    seen |= if is_joint { JOINT } else { CHANGED * u8::from(!is_first) };
                     self.membership = StoredMembership::new(Some(entry.log_id), membership);
                 }
             }
             self.applied = Some(entry.log_id);
-            answers.push(());
+            answers.push(answer);
         }
         let mut image = lock(&self.store.image);
-        image.applied = self.applied;
+        (image.applied, image.registers) = (self.applied, self.registers);
+        image.seen |= seen;
         image.changes += 1;
         Ok(answers)
     }
@@ -106,6 +119,7 @@ impl RaftStateMachine<Types> for Machine {
     ) -> Result<(), StorageError> {
         let data = snapshot.into_inner();
         self.keep(meta, &data)?;
+        lock(&self.store.image).seen |= INSTALLED;
         self.restore(meta, &data).ok_or_else(|| {
             let error = AnyError::error("a snapshot of another length than the sender's");
             StorageIOError::read_snapshot(Some(meta.signature()), error).into()
@@ -125,7 +139,7 @@ impl RaftSnapshotBuilder<Types> for Machine {
             last_membership: self.membership.clone(),
             snapshot_id: snapshot_id(self.applied.as_ref()),
         };
-        let data = self.hash.to_le_bytes().to_vec();
+        let data = self.registers.bytes();
         self.keep(&meta, &data)?;
         Ok(Snapshot { meta, snapshot: Box::new(Cursor::new(data)) })
     }

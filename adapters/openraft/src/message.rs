@@ -38,11 +38,22 @@ impl PartialEq for Origin {
     }
 }
 
+/// What a request is about; of an answer, what the request was about, which no answer says itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    pub(crate) vote: Option<Vote>,
+    /// The last entry that it brings or speaks of.
+    pub(crate) upto: Option<LogId>,
+    /// Whether it is the last part of a snapshot.
+    pub(crate) done: bool,
+}
+
 /// A message between nodes.
 pub struct Wire {
     /// Number of the request among those of its origin.
     pub(crate) request: u64,
     pub(crate) origin: Origin,
+    pub(crate) asked: Asked,
     pub(crate) body: Body,
 }
 
@@ -65,6 +76,21 @@ impl Body {
             Self::Voted(_) => 3,
             Self::Install(_) => 4,
             Self::Installed(_) => 5,
+        }
+    }
+
+    /// What a request is about.
+    pub(crate) fn asks(&self) -> Asked {
+        match self {
+            Self::Append(request) => {
+                let last = request.entries.last().map(|entry| entry.log_id);
+                Asked { vote: Some(request.vote), upto: last.or(request.prev_log_id), done: false }
+            }
+            Self::Install(request) => {
+                Asked { vote: Some(request.vote), upto: request.meta.last_log_id, done: request.done }
+            }
+            Self::Vote(request) => Asked { vote: Some(request.vote), ..Asked::default() },
+            Self::Appended(_) | Self::Voted(_) | Self::Installed(_) => Asked::default(),
         }
     }
 
@@ -121,7 +147,12 @@ impl Clone for Body {
 
 impl Clone for Wire {
     fn clone(&self) -> Self {
-        Self { request: self.request, origin: self.origin.clone(), body: self.body.clone() }
+        Self {
+            request: self.request,
+            origin: self.origin.clone(),
+            asked: self.asked,
+            body: self.body.clone(),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use openraft::raft::{
     AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse,
     VoteRequest, VoteResponse,
 };
-use openraft::{AnyError, EmptyNode, RaftNetwork, RaftNetworkFactory};
+use openraft::{AnyError, CommittedLeaderId, EmptyNode, RaftNetwork, RaftNetworkFactory};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -36,25 +36,25 @@ impl SharedPost {
         post.last += 1;
         let (request, origin) = (post.last, post.origin.clone());
         post.waiting.insert(request, sender);
-        post.outbox.push((node(to), Wire { request, origin, body }));
+        let asked = body.asks();
+        post.outbox.push((node(to), Wire { request, origin, asked, body }));
         receiver
     }
 
     /// Sends the answer to a request.
-    pub(crate) fn answer(&self, to: NodeId, request: u64, origin: Origin, body: Body) {
-        lock(&self.0).outbox.push((to, Wire { request, origin, body }));
+    pub(crate) fn answer(&self, to: NodeId, answer: Wire) {
+        lock(&self.0).outbox.push((to, answer));
     }
 
-    /// Hands an answer to who waits for it; nobody does after a timeout, a restart, or a first answer.
-    pub(crate) fn take_in(&self, answer: Wire) {
+    /// Hands an answer to who waits for it; nobody does after a timeout, a restart, or a first answer. Returns whether
+    /// somebody did.
+    pub(crate) fn take_in(&self, answer: Wire) -> bool {
         let sender = {
             let mut post = lock(&self.0);
             if post.origin == answer.origin { post.waiting.remove(&answer.request) } else { None }
         };
-        if let Some(sender) = sender {
-            // A request whose timeout has passed is gone.
-            drop(sender.send(answer.body));
-        }
+        // A request whose timeout has passed is gone.
+        sender.is_some_and(|sender| sender.send(answer.body).is_ok())
     }
 
     /// Calls `send` with all that is to be sent, in order.
@@ -68,19 +68,24 @@ impl SharedPost {
 }
 
 /// Makes clients.
-pub(crate) struct Network(pub(crate) SharedPost);
+pub(crate) struct Network {
+    pub(crate) post: SharedPost,
+    /// Whether nothing is sent that [is stale](is_stale).
+    pub(crate) drops_stale: bool,
+}
 
 /// A node's way to another one.
 pub(crate) struct Client {
     post: SharedPost,
     to: u64,
+    drops_stale: bool,
 }
 
 impl RaftNetworkFactory<Types> for Network {
     type Network = Client;
 
     async fn new_client(&mut self, to: u64, _: &EmptyNode) -> Client {
-        Client { post: self.0.clone(), to }
+        Client { post: self.post.clone(), to, drops_stale: self.drops_stale }
     }
 }
 
@@ -91,12 +96,25 @@ fn no_answer<E: std::error::Error>() -> Failed<E> {
     RPCError::Network(NetworkError::new(&AnyError::error("the connection was closed")))
 }
 
+/// Whether a leader sends entries that it cannot have had when it led: a replication task goes on when its node leads no
+/// more, and reads from the log what a later leader has put there.
+fn is_stale(request: &AppendEntriesRequest<Types>) -> bool {
+    let prev = request.prev_log_id.iter().map(|id| id.leader_id);
+    let leaders = || prev.clone().chain(request.entries.iter().map(|entry| entry.log_id.leader_id));
+    let vote = request.vote.leader_id;
+    let last = CommittedLeaderId::new(vote.term, vote.node_id);
+    leaders().zip(leaders().skip(1).chain([last])).any(|(one, next)| one > next)
+}
+
 impl RaftNetwork<Types> for Client {
     async fn append_entries(
         &mut self,
         request: AppendEntriesRequest<Types>,
         _: RPCOption,
     ) -> Result<AppendEntriesResponse<u64>, Failed> {
+        if self.drops_stale && is_stale(&request) {
+            return Err(no_answer());
+        }
         match self.post.ask(self.to, Body::Append(request)).await {
             Ok(Body::Appended(response)) => Ok(response),
             _ => Err(no_answer()),

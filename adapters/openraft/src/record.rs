@@ -1,7 +1,8 @@
 //! Records of the disk's log: words of eight bytes, least significant byte first.
 
+use crate::command::Command;
 use crate::image::Change;
-use crate::types::{Entry, LogId, Membership, SnapshotMeta, StoredMembership, Value, Vote};
+use crate::types::{Entry, LogId, Membership, SnapshotMeta, StoredMembership, Vote};
 use openraft::{CommittedLeaderId, EntryPayload};
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ const COMMITTED: u64 = 5;
 const SNAPSHOT: u64 = 6;
 
 const BLANK: u64 = 0;
-const VALUE: u64 = 1;
+const COMMAND: u64 = 1;
 const MEMBERSHIP: u64 = 2;
 
 /// Writes a change as a record.
@@ -110,7 +111,10 @@ impl Writer<'_> {
         self.log_id(&entry.log_id);
         match &entry.payload {
             EntryPayload::Blank => self.words(&[BLANK]),
-            EntryPayload::Normal(Value(value)) => self.words(&[VALUE, u64::from(*value)]),
+            EntryPayload::Normal(command) => {
+                let [what, call] = command.word();
+                self.words(&[COMMAND, what, call]);
+            }
             EntryPayload::Membership(membership) => {
                 self.words(&[MEMBERSHIP]);
                 self.membership(membership);
@@ -161,7 +165,7 @@ impl Reader<'_> {
         let log_id = self.log_id()?;
         let payload = match self.word()? {
             BLANK => EntryPayload::Blank,
-            VALUE => EntryPayload::Normal(Value(self.word()?.try_into().ok()?)),
+            COMMAND => EntryPayload::Normal(Command::of([self.word()?, self.word()?])),
             MEMBERSHIP => EntryPayload::Membership(self.membership()?),
             _ => return None,
         };
@@ -183,8 +187,10 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::{read, snapshot_id, write};
+    use crate::command::{Action, Command};
     use crate::image::Change;
-    use crate::types::{Entry, LogId, Membership, SnapshotMeta, StoredMembership, Value, Vote};
+    use crate::types::{Entry, LogId, Membership, SnapshotMeta, StoredMembership, Vote};
+    use misrule_world::Call;
     use openraft::{CommittedLeaderId, EntryPayload};
     use std::collections::BTreeSet;
 
@@ -198,8 +204,9 @@ mod tests {
 
     #[test]
     fn records_are_read_as_they_were_written_and_never_cut_short() {
+        let command = Command { action: Action::Cas, argument: 7, call: Call::new(1, 2) };
         let payloads =
-            [EntryPayload::Blank, EntryPayload::Normal(Value(7)), EntryPayload::Membership(membership())];
+            [EntryPayload::Blank, EntryPayload::Normal(command), EntryPayload::Membership(membership())];
         let entries =
             payloads.into_iter().zip(1..).map(|(payload, index)| Entry { log_id: id(index), payload });
         let meta = SnapshotMeta {

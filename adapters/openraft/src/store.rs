@@ -12,7 +12,7 @@ use openraft::{AnyError, LogState, OptionalSend, RaftLogReader, StorageIOError};
 use std::fmt::Debug;
 use std::ops::{Bound, RangeBounds};
 
-/// A bug in the storage that a user may write.
+/// A bug that a user may write: in the storage, or in what answers clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Bug {
     #[default]
@@ -21,14 +21,16 @@ pub(crate) enum Bug {
     VoteNotSynced,
     FlushForgotten,
     FlushDropped,
+    LocalRead,
 }
 
 /// The bugs that can be planted: name, and what is wrong.
-pub(crate) const BUGS: [(&str, &str); 4] = [
+pub(crate) const BUGS: [(&str, &str); 5] = [
     ("early-flush", "entries are reported as durable before the disk is synced"),
     ("vote-not-synced", "a vote is reported as saved before the disk is synced"),
     ("flush-forgotten", "nobody is told of a flush in which entries were cut off"),
     ("flush-dropped", "who waits for a flush in which entries were cut off is dropped"),
+    ("local-read", "reads are answered without asking the library whether the node leads"),
 ];
 
 impl Bug {
@@ -39,6 +41,7 @@ impl Bug {
             "vote-not-synced" => Self::VoteNotSynced,
             "flush-forgotten" => Self::FlushForgotten,
             "flush-dropped" => Self::FlushDropped,
+            "local-read" => Self::LocalRead,
             _ => Self::None,
         }
     }
@@ -174,7 +177,11 @@ impl RaftLogStorage<Types> for Store {
     }
 
     async fn truncate(&mut self, log_id: LogId) -> Result<(), StorageError> {
-        self.write(Change::Truncate(log_id.index))
+        self.write(Change::Truncate(log_id.index))?;
+        if !self.flushes_late {
+            self.flush();
+        }
+        Ok(())
     }
 
     async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError> {

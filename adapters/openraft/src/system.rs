@@ -1,26 +1,30 @@
 //! openraft as a system of the world.
 
+use crate::client::{Asked, Outcomes, workload};
 use crate::image::{Image, SharedImage, lock};
 use crate::machine::Machine;
 use crate::message::{Body, KINDS, Wire};
 use crate::network::{Network, SharedPost};
+use crate::registers;
 use crate::store::{Bug, Store};
-use crate::types::{Types, Value, Vote, number};
+use crate::types::{Types, Vote, number};
 use crate::view::View;
 use misrule_executor::{EventId, EventKind, Executor, spawn_named};
 use misrule_models::NodeId;
-use misrule_world::{
-    Argument, BootError, Context, DrawName, Input, Operation, Setup, SetupError, System, Vocabulary,
-};
+use misrule_world::{BootError, Context, DrawName, Input, Setup, SetupError, System, Vocabulary};
 use openraft::error::RaftError;
 use openraft::{Config, Raft, SnapshotPolicy};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Milliseconds between heartbeats. openraft looks at its clock every three halves of this.
 const HEARTBEAT_MS: u64 = 50;
 /// Bounds of election timeouts in milliseconds. The upper one is a leader's lease too: after two ticks without a leader
 /// a node votes for another one.
 const ELECTION_MS: (u64, u64) = (60, 90);
+
+/// How much later than it should a timeout may be.
+const LATEST: Duration = Duration::from_millis(2 * HEARTBEAT_MS);
 
 /// The tick of openraft's own clock.
 pub(crate) const TICK: u8 = 0;
@@ -33,9 +37,6 @@ const ELECT: u8 = 2;
 const FLUSH: u8 = 0;
 /// A task that can run, where tasks run by choice.
 const RUN: u8 = 1;
-
-pub(crate) const WRITE: u8 = 0;
-const SNAPSHOT: u8 = 1;
 
 /// Which of several tasks or timeouts comes first.
 const PICK: u8 = 0;
@@ -62,14 +63,27 @@ enum Tasks {
     Step,
 }
 
+/// What the storage and the network do.
+#[derive(Clone, Copy, Debug)]
+struct Options {
+    flushes_late: bool,
+    /// Whether a leader that has started again answers reads as soon as the library lets it.
+    reads_at_once: bool,
+    drops_stale: bool,
+    bug: Bug,
+}
+
 /// A cluster of openraft nodes.
 #[derive(Debug)]
 pub struct Openraft {
     vocabulary: Vocabulary,
+    /// How many nodes start as voters.
+    voters: NodeId,
+    /// For each operation of the vocabulary what it is.
+    asked: Vec<Asked>,
     elections: Elections,
     tasks: Tasks,
-    flushes_late: bool,
-    bug: Bug,
+    options: Options,
     config: Arc<Config>,
 }
 
@@ -77,7 +91,6 @@ impl Openraft {
     /// The cluster that the settings describe.
     pub(crate) fn new(setup: &Setup) -> Result<Self, SetupError> {
         let settings = &setup.settings;
-        let snapshots = settings.is_on("snapshots");
         let elections =
             if settings.word("elections") == "ticks" { Elections::Ticks } else { Elections::Trigger };
         let tasks = match settings.word("tasks") {
@@ -94,17 +107,14 @@ impl Openraft {
             snapshot_policy: SnapshotPolicy::Never,
             max_in_snapshot_log_to_keep: 0,
             // A snapshot takes two messages, and a batch two entries.
-            snapshot_max_chunk_size: 4,
+            snapshot_max_chunk_size: registers::BYTES.div_ceil(2) as u64,
             max_payload_entries: 2,
             ..Config::default()
         };
         let config = config.validate().map_err(|error| SetupError(error.to_string()))?;
-        let mut operations = vec![Operation { name: "write", argument: Argument::Fresh, weight: 8 }];
-        if snapshots {
-            operations.push(Operation { name: "snapshot", argument: Argument::None, weight: 1 });
-        }
+        let (asked, operations) = workload(settings).into_iter().unzip();
         let vocabulary = Vocabulary {
-            nodes: settings.integer("nodes") as NodeId,
+            nodes: (settings.integer("nodes") + settings.integer("learners")) as NodeId,
             kinds: KINDS.to_vec(),
             timers: vec!["tick", "timeout", "elect"],
             locals: vec!["flush", "run"],
@@ -113,11 +123,59 @@ impl Openraft {
                 DrawName { name: "pick", below: PICK_BELOW },
                 DrawName { name: "seed", below: u32::MAX },
             ],
+            sessions: settings.integer("sessions") as u8,
             ..Vocabulary::default()
         };
-        let flushes_late = settings.word("flush") == "late";
-        let bug = Bug::named(settings.word("bug"));
-        Ok(Self { vocabulary, elections, tasks, flushes_late, bug, config: Arc::new(config) })
+        let options = Options {
+            flushes_late: settings.word("flush") == "late",
+            reads_at_once: settings.word("reads") == "at-once",
+            drops_stale: settings.word("stale-appends") == "dropped",
+            bug: Bug::named(settings.word("bug")),
+        };
+        Ok(Self {
+            vocabulary,
+            voters: settings.integer("nodes") as NodeId,
+            asked,
+            elections,
+            tasks,
+            options,
+            config: Arc::new(config),
+        })
+    }
+
+    /// Whether an operation of the vocabulary is of operators: no specification has it.
+    pub(crate) fn is_of_operators(&self, operation: u8) -> bool {
+        self.asked.get(usize::from(operation)).is_some_and(|asked| asked.is_of_operators())
+    }
+
+    /// Starts a node from its disk; the library's random numbers begin with the seed.
+    pub(crate) fn start(&self, cx: &mut Context<Wire>, seed: u64) -> Result<Node, BootError> {
+        let voters = Some(self.voters).filter(|voters| cx.me() < *voters);
+        let image = Image::open(cx.disk(), voters).map_err(BootError)?;
+        let image: SharedImage = Arc::new(Mutex::new(image));
+        let Options { flushes_late, reads_at_once, bug, .. } = self.options;
+        let store = Store { image, flushes_late, bug };
+        let machine = Machine::open(store.clone()).map_err(BootError)?;
+        let post = SharedPost::default();
+        let mut executor = Executor::new(seed);
+        let (id, config) = (number(cx.me()), self.config.clone());
+        let (network, log) =
+            (Network { post: post.clone(), drops_stale: self.options.drops_stale }, store.clone());
+        let starting = executor.enter(|| spawn_named("start", Raft::new(id, config, network, log, machine)));
+        executor.settle(|_| 0).map_err(|endless| BootError(endless.to_string()))?;
+        let raft = match starting.take() {
+            Some(Ok(raft)) => raft,
+            Some(Err(fatal)) => return Err(BootError(fatal.to_string())),
+            None => {
+                let tasks: Vec<String> = executor.tasks().map(|task| task.to_string()).collect();
+                return Err(BootError(format!("the start waits: {}", tasks.join("; "))));
+            }
+        };
+        let outcomes = Outcomes::new(&lock(&store.image), number(cx.me()), reads_at_once);
+        let mut node = Node { executor, raft, store, post, outcomes, heard: false, vote: None };
+        self.expect_leader(cx);
+        self.settle(&mut node, cx);
+        Ok(node)
     }
 
     /// Lets tasks run, hands on what they send, and offers what can be chosen next.
@@ -131,6 +189,7 @@ impl Openraft {
             lock(&node.store.image).contradict(endless.to_string());
         }
         node.post.send_all(|to, wire| cx.send(to, wire));
+        node.answer(cx);
         // A node that votes for another one gives it time.
         let vote = lock(&node.store.image).vote();
         if vote != node.vote && vote.is_some_and(|vote| vote.leader_id.node_id != number(cx.me())) {
@@ -195,25 +254,19 @@ impl Openraft {
             node.executor.poll(position);
         }
     }
-
-    fn request(node: &mut Node, operation: u8, argument: u32) {
-        let raft = node.raft.clone();
-        match operation {
-            // Nobody waits for the answer: what clients see is the log.
-            WRITE => node.call("write", async move { drop(raft.client_write_ff(Value(argument)).await) }),
-            SNAPSHOT => node.call("snapshot", async move { drop(raft.trigger().snapshot().await) }),
-            _ => {}
-        }
-    }
 }
 
 /// A running node.
 pub struct Node {
     /// Dropped first: with its tasks everything goes that the library has.
     executor: Executor,
-    raft: Raft<Types>,
-    store: Store,
+    pub(crate) raft: Raft<Types>,
+    pub(crate) store: Store,
     post: SharedPost,
+    /// What clients are to be told.
+    pub(crate) outcomes: Outcomes,
+    /// Whether somebody waited for the answer that came in last.
+    pub(crate) heard: bool,
     /// Its vote after the last step.
     vote: Option<Vote>,
 }
@@ -226,7 +279,7 @@ const ANSWERS: &str = "answer";
 
 impl Node {
     /// Runs a call of the library as a task.
-    fn call(&mut self, name: &str, call: impl Future<Output = ()> + 'static) {
+    pub(crate) fn call(&mut self, name: &str, call: impl Future<Output = ()> + 'static) {
         self.executor.enter(|| drop(spawn_named(name, call)));
     }
 
@@ -251,18 +304,24 @@ impl Node {
             several => cx.draw(PICK) as usize % several,
         };
         self.executor.fire(events[position].id);
+        // No clock lets a timeout wait for ever: those that are long over fire as well.
+        let now = self.executor.now();
+        let is_over = |kind| matches!(kind, EventKind::Timer(deadline) if deadline + LATEST < now);
+        events.into_iter().filter(|event| is_over(event.kind)).for_each(|event| {
+            self.executor.fire(event.id);
+        });
     }
 
     /// A message has arrived.
     fn receive(&mut self, from: NodeId, wire: Wire) {
         if wire.body.is_answer() {
             let post = self.post.clone();
-            self.executor.enter(|| post.take_in(wire));
+            self.heard = self.executor.enter(|| post.take_in(wire));
             return;
         }
         let (raft, post) = (self.raft.clone(), self.post.clone());
         self.call(ANSWERS, async move {
-            let Wire { request, origin, body } = wire;
+            let Wire { request, origin, asked, body } = wire;
             // A node that has stopped does not answer.
             let answer = match body {
                 Body::Append(append) => raft.append_entries(append).await.ok().map(Body::Appended),
@@ -275,7 +334,7 @@ impl Node {
                 Body::Appended(_) | Body::Voted(_) | Body::Installed(_) => None,
             };
             if let Some(body) = answer {
-                post.answer(from, request, origin, body);
+                post.answer(from, Wire { request, origin, asked, body });
             }
         });
     }
@@ -306,28 +365,8 @@ impl System for Openraft {
     }
 
     fn boot(&self, cx: &mut Context<Wire>) -> Result<Node, BootError> {
-        let image = Image::open(cx.disk(), self.vocabulary.nodes).map_err(BootError)?;
-        let image: SharedImage = Arc::new(Mutex::new(image));
-        let store = Store { image, flushes_late: self.flushes_late, bug: self.bug };
-        let machine = Machine::open(store.clone()).map_err(BootError)?;
-        let post = SharedPost::default();
-        let mut executor = Executor::new(u64::from(cx.draw(SEED)));
-        let (id, config) = (number(cx.me()), self.config.clone());
-        let (network, log) = (Network(post.clone()), store.clone());
-        let starting = executor.enter(|| spawn_named("start", Raft::new(id, config, network, log, machine)));
-        executor.settle(|_| 0).map_err(|endless| BootError(endless.to_string()))?;
-        let raft = match starting.take() {
-            Some(Ok(raft)) => raft,
-            Some(Err(fatal)) => return Err(BootError(fatal.to_string())),
-            None => {
-                let tasks: Vec<String> = executor.tasks().map(|task| task.to_string()).collect();
-                return Err(BootError(format!("the start waits: {}", tasks.join("; "))));
-            }
-        };
-        let mut node = Node { executor, raft, store, post, vote: None };
-        self.expect_leader(cx);
-        self.settle(&mut node, cx);
-        Ok(node)
+        let seed = u64::from(cx.draw(SEED));
+        self.start(cx, seed)
     }
 
     fn handle(&self, node: &mut Node, input: Input<Wire>, cx: &mut Context<Wire>) {
@@ -340,13 +379,17 @@ impl System for Openraft {
             }
             Input::Timer(timer) => self.timer(node, timer, cx),
             Input::Local(step) => self.local(node, step, cx),
-            Input::Request { operation, argument, .. } => Self::request(node, operation, argument),
+            Input::Request { operation, argument, call } => {
+                if let Some(asked) = self.asked.get(usize::from(operation)) {
+                    node.request(*asked, argument, call, cx);
+                }
+            }
         }
         self.settle(node, cx);
     }
 
     fn view(&self, node: &Node, out: &mut View) {
-        out.show(&node.raft, &node.store.image, node.deadlock());
+        out.show(node, node.deadlock());
     }
 
     fn kind(&self, message: &Wire) -> u8 {

@@ -1,8 +1,10 @@
 //! The types that openraft is generic in, and the runtime: everything async goes to the node's executor.
 
+use crate::command::Command;
 use misrule_executor::{
     Elapsed, JoinError, JoinHandle, OneshotReceiver, OneshotSender, RecvError, Sleep, Timeout,
 };
+use misrule_world::Answer;
 use openraft::async_runtime::AsyncOneshotSendExt;
 use openraft::{AsyncRuntime, EmptyNode, OptionalSend};
 use rand::RngCore;
@@ -11,21 +13,11 @@ use std::io::Cursor;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::time::Duration;
 
-/// What a client writes: a number that no other request has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Value(pub u32);
-
-impl fmt::Debug for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
 openraft::declare_raft_types!(
     /// The types of this adapter.
     pub Types:
-        D = Value,
-        R = (),
+        D = Command,
+        R = Option<Answer>,
         NodeId = u64,
         Node = EmptyNode,
         SnapshotData = Cursor<Vec<u8>>,

@@ -1,9 +1,10 @@
 //! What is seen of a node.
 
 use crate::image::{Image, SharedImage, lock};
-use crate::types::{LogId, Types};
+use crate::system::Node;
+use crate::types::LogId;
 use misrule_models::Fields;
-use openraft::{LogIdOptionExt, Raft, ServerState};
+use openraft::{LogIdOptionExt, ServerState};
 use std::fmt::{self, Display};
 use std::sync::{Arc, MutexGuard};
 
@@ -18,10 +19,14 @@ pub struct View {
     stopped: Option<String>,
     /// Tasks that wait for each other.
     deadlock: Option<String>,
+    /// Whether somebody waited for the answer that came in last.
+    heard: bool,
 }
 
 impl View {
-    pub(crate) fn show(&mut self, raft: &Raft<Types>, image: &SharedImage, deadlock: Option<String>) {
+    pub(crate) fn show(&mut self, node: &Node, deadlock: Option<String>) {
+        let (raft, image) = (&node.raft, &node.store.image);
+        self.heard = node.heard;
         if !Arc::ptr_eq(&self.image, image) {
             self.image = Arc::clone(image);
         }
@@ -50,9 +55,30 @@ impl View {
         (self.vote.0, self.vote.1)
     }
 
+    /// The number of the last call that has taken effect.
+    pub fn called(&self) -> u32 {
+        self.image().registers.called
+    }
+
     /// Why the library has stopped, if it has.
     pub fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
+    }
+
+    /// Whether it has given up, or will: its disk refused an operation.
+    pub fn is_halted(&self) -> bool {
+        self.stopped.is_some() || self.image().disk_failed
+    }
+
+    /// Whether somebody waited for the answer that came in last.
+    pub(crate) fn heard(&self) -> bool {
+        self.heard
+    }
+
+    /// Index of the last entry that it knows to be committed; 0 where there is none.
+    pub fn commit(&self) -> u32 {
+        let image = self.image();
+        image.committed.max(image.applied).map_or(0, |id| id.index as u32)
     }
 
     /// Tasks that wait for each other, if there are some.

@@ -2,21 +2,24 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use misrule_engine::{Budget, Campaign, Options, Outcome, RecoveryWhen, campaign, check};
+use misrule_engine::{Budget, Campaign, Conformance, Options, Outcome, RecoveryWhen, campaign, check};
 use misrule_openraft::openraft;
 use misrule_world::{ChoiceKind, FaultProfile, Settings, Setup};
 
 const LENSES: [&str; 2] = ["pairs@impl", "waiting@impl"];
 
-/// Every value of every setting.
-const SETTINGS: [&[(&str, &str)]; 7] = [
+/// Every value of every setting, but for those with which something is found.
+const SETTINGS: [&[(&str, &str)]; 10] = [
     &[],
-    &[("nodes", "5"), ("flush", "late")],
-    &[("nodes", "7"), ("snapshots", "on"), ("flush", "late")],
+    &[("nodes", "5"), ("flush", "late"), ("snapshots", "off")],
+    &[("nodes", "7"), ("keys", "16"), ("sessions", "8")],
     &[("tasks", "fifo")],
-    &[("tasks", "step"), ("flush", "late")],
+    &[("tasks", "step"), ("flush", "late"), ("snapshots", "off")],
     &[("elections", "trigger")],
-    &[("elections", "trigger"), ("tasks", "step"), ("flush", "late"), ("snapshots", "on")],
+    &[("elections", "trigger"), ("tasks", "step"), ("transfer", "off")],
+    &[("learners", "2"), ("history", "off")],
+    &[("membership", "single"), ("learners", "1")],
+    &[("membership", "joint"), ("nodes", "5")],
 ];
 
 fn setup(given: &[(&str, &str)], contract: &str, lenses: &[&str]) -> Setup {
@@ -84,6 +87,7 @@ fn each_bug_is_found() {
         ("vote-not-synced", "leader-has-quorum"),
         ("flush-forgotten", "no-deadlock"),
         ("flush-dropped", "node-runs"),
+        ("local-read", "linearizable"),
     ];
     for (bug, property) in bugs {
         let never = Options { recovery: RecoveryWhen::Never, ..options("random", 500_000) };
@@ -101,5 +105,47 @@ fn the_same_choices_give_the_same_trace() {
         let (mut one, mut other) = (target.open(&setup).unwrap(), target.open(&setup).unwrap());
         let digest = check(one.as_mut(), other.as_mut(), 1, 20, 300, FaultProfile::Heavy);
         assert!(digest.is_ok(), "{given:?}: {digest:?}");
+    }
+}
+
+/// The model follows every step, and sees all that it speaks of.
+#[test]
+fn the_model_refuses_nothing() {
+    for given in [&[][..], &[("nodes", "5"), ("tasks", "fifo")], &[("elections", "trigger")]] {
+        let setup = setup(given, "explicit-sync", &["pairs@model", "waiting@impl"]);
+        let options = Options { conformance: Conformance::Always, ..options("frontier", 60_000) };
+        let outcome = run(&setup, &options);
+        assert_eq!(outcome.findings.first().map(|finding| &finding.failure), None, "{given:?}");
+        let tally = &outcome.summary.tally;
+        assert_eq!(tally.steps_walked, tally.steps_followed, "{given:?}");
+        assert!(tally.steps_followed >= 60_000, "{given:?}: {tally:?}");
+        for (name, executions) in &tally.sometimes {
+            assert!(*executions > 0, "{given:?}: {name} was never seen");
+        }
+    }
+}
+
+#[test]
+fn tasks_that_wait_for_each_other_are_told_with_what_they_wait_for() {
+    let given = [("bug", "flush-forgotten"), ("flush", "late"), ("snapshots", "off")];
+    let outcome = run(&setup(&given, "explicit-sync", &[]), &options("random", 500_000));
+    let failure = &outcome.findings.first().unwrap().failure;
+    assert_eq!(failure.property, "no-deadlock");
+    for part in ["RaftCore::main waits for a oneshot value", "answer waits for a oneshot value"] {
+        assert!(failure.message.contains(part), "{}", failure.message);
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_are_refused_before_anything_runs() {
+    let target = openraft();
+    for (name, value) in [("nodes", "2"), ("nodes", "8"), ("learners", "3"), ("keys", "0"), ("flush", "soon")]
+    {
+        let given = [(name.to_owned(), value.to_owned())];
+        assert!(Settings::resolve(&target.settings, &given).is_err(), "{name}={value}");
+    }
+    for given in [("flush", "late"), ("tasks", "step"), ("membership", "joint"), ("learners", "1")] {
+        let error = target.open(&setup(&[given], "explicit-sync", &["pairs@model"])).err().unwrap();
+        assert!(error.to_string().contains("nothing follows openraft: use lenses at the implementation"));
     }
 }

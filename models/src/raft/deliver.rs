@@ -55,6 +55,7 @@ impl Raft {
                 let granted = !is_stale && self.is_up_to_date(node, last) && free;
                 if granted {
                     node.vote = Some(*from);
+                    self.own_vote(node);
                 }
                 let term = node.term;
                 self.reply(node, envelope, Message::VoteReply { term, granted });
@@ -122,6 +123,43 @@ impl Raft {
         }
     }
 
+    /// Takes entries of the term's leader; says up to where the logs agree, if they do at the entry before.
+    fn take_entries(
+        &self,
+        state: &mut State,
+        me: NodeId,
+        previous: (u32, u32),
+        entries: &[LogEntry],
+        learned: u32,
+        led: bool,
+    ) -> Option<u32> {
+        let node = &mut state.nodes[usize::from(me)];
+        if node.term_at(previous.0) != Some(previous.1) {
+            if self.rules.cuts_refused && previous.0 <= node.length() {
+                node.log.truncate(previous.0 - 1);
+                state.marks.truncated = true;
+                state.marks.leader_rewritten |= led;
+            }
+            return None;
+        }
+        let present = node.log.suffix(previous.0);
+        let same = present.iter().zip(entries).take_while(|(a, b)| a.term == b.term).count();
+        if same < entries.len() {
+            let at = previous.0 + same as u32;
+            if at < node.length() {
+                node.log.truncate(at);
+                state.marks.truncated = true;
+                state.marks.leader_rewritten |= led;
+            }
+            node.log.extend(&entries[same..]);
+        }
+        let matched = previous.0 + entries.len() as u32;
+        if learned.min(matched) > node.commit {
+            commit(state, me, learned.min(matched));
+        }
+        Some(matched)
+    }
+
     /// A leader's message arrives.
     fn led(&self, state: &mut State, envelope: &Envelope) {
         let me = envelope.to;
@@ -134,8 +172,11 @@ impl Raft {
         }
         let answer = match envelope.message {
             Message::Append { previous, ref entries, commit, .. } => {
-                let matched =
-                    if is_stale { None } else { take_entries(state, me, previous, entries, commit, led) };
+                let matched = if is_stale {
+                    None
+                } else {
+                    self.take_entries(state, me, previous, entries, commit, led)
+                };
                 let node = state.node_mut(me);
                 if self.is_open() {
                     node.verified = node.verified.max(matched.unwrap_or(0));
@@ -163,37 +204,6 @@ impl Raft {
         };
         self.reply(state.node_mut(me), envelope, answer);
     }
-}
-
-/// Takes entries of the term's leader; says up to where the logs agree, if they do at the entry before.
-fn take_entries(
-    state: &mut State,
-    me: NodeId,
-    previous: (u32, u32),
-    entries: &[LogEntry],
-    learned: u32,
-    led: bool,
-) -> Option<u32> {
-    let node = &mut state.nodes[usize::from(me)];
-    if node.term_at(previous.0) != Some(previous.1) {
-        return None;
-    }
-    let present = node.log.suffix(previous.0);
-    let same = present.iter().zip(entries).take_while(|(a, b)| a.term == b.term).count();
-    if same < entries.len() {
-        let at = previous.0 + same as u32;
-        if at < node.length() {
-            node.log.truncate(at);
-            state.marks.truncated = true;
-            state.marks.leader_rewritten |= led;
-        }
-        node.log.extend(&entries[same..]);
-    }
-    let matched = previous.0 + entries.len() as u32;
-    if learned.min(matched) > node.commit {
-        commit(state, me, learned.min(matched));
-    }
-    Some(matched)
 }
 
 /// Takes what committed entries have made in place of the log, unless the node has these entries already.

@@ -33,7 +33,7 @@ impl Raft {
         let arrivals = state.messages.iter().filter(|envelope| state.node(envelope.to).up);
         let begins = |envelope: &&super::Envelope| {
             let asks = matches!(envelope.message, super::Message::TimeoutNow { .. });
-            !asks || state.node(envelope.to).term < bounds.term_max
+            !asks || self.next_term(state.node(envelope.to), envelope.to) <= bounds.term_max
         };
         out.extend(arrivals.filter(begins).cloned().map(Action::Deliver));
     }
@@ -64,7 +64,7 @@ impl Raft {
     }
 
     fn waiting(&self, it: &NodeState, node: NodeId, bounds: Bounds, out: &mut Vec<Action>) {
-        if it.term < bounds.term_max {
+        if self.next_term(it, node) <= bounds.term_max {
             if self.rules.pre_vote {
                 out.push(Action::PreVote { node });
             }
@@ -72,7 +72,7 @@ impl Raft {
                 out.push(Action::Timeout { node });
             }
         }
-        if self.has_won(it, Role::Candidate) {
+        if self.has_won(it, Role::Candidate) || self.may_lead_again(it) {
             out.push(Action::BecomeLeader { node });
         }
     }

@@ -32,7 +32,11 @@
 //! | [`transfer`](Rules::transfer) | a leader may ask a node that has its whole log to take over (thesis, section 3.10) | it may not |
 //! | [`snapshots`](Rules::snapshots) | a leader may send what its committed entries have made in place of entries (section 7) | a leader sends entries only |
 //! | [`learns_commit`](Rules::learns_commit) | a node may learn by other messages what is committed of what it has | by its leader only |
+//! | [`owned_terms`](Rules::owned_terms) | a term belongs to one node, and a node begins the next one of its own (see `owned`) | a node begins the next term |
+//! | [`cuts_refused`](Rules::cuts_refused) | a node that refuses an `Append` takes back its entry there and all behind it | it keeps them until others come |
+//! | [`leads_again`](Rules::leads_again) | a node whose disk says that it led leads again after a start, in the same term | it starts as a follower |
 //! | [`commit_kept`](Rules::commit_kept) | the commit index is written to the disk, and may be behind there | it starts from 0 |
+//! | [`commit_unsynced`](Rules::commit_unsynced) | no sync waits for the commit index, so that a node may start with any earlier one | it starts with that of the last sync at least |
 //!
 //! # What this model leaves out
 //!
@@ -46,6 +50,7 @@ mod deliver;
 mod enumerate;
 mod lenses;
 mod message;
+mod owned;
 mod project;
 mod properties;
 mod send;
@@ -53,6 +58,7 @@ mod state;
 mod step;
 
 pub use message::{Envelope, LogEntry, Message};
+pub use owned::owned_term;
 pub use project::Projection;
 pub use state::{Disk, NodeState, Role, State};
 
@@ -95,6 +101,14 @@ pub struct Rules {
     pub learns_commit: bool,
     /// The commit index is on the disk.
     pub commit_kept: bool,
+    /// With `commit_kept`, no sync is sure to reach the commit index.
+    pub commit_unsynced: bool,
+    /// A term belongs to one node.
+    pub owned_terms: bool,
+    /// A refused `Append` cuts off what conflicts with it.
+    pub cuts_refused: bool,
+    /// A leader leads again after a start.
+    pub leads_again: bool,
 }
 
 impl Rules {
@@ -117,6 +131,10 @@ impl Rules {
             snapshots: false,
             learns_commit: false,
             commit_kept: false,
+            commit_unsynced: false,
+            owned_terms: false,
+            cuts_refused: false,
+            leads_again: false,
         }
     }
 
@@ -166,7 +184,7 @@ pub enum Action {
         /// The node.
         node: NodeId,
     },
-    /// A candidate has the votes of a majority.
+    /// A candidate has the votes of a majority, or a node has started that led in its term.
     BecomeLeader {
         /// The node.
         node: NodeId,

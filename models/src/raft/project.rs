@@ -50,6 +50,7 @@ impl State {
         ours.pending.clear();
         let disk = &mut ours.disk;
         (disk.term, disk.vote, disk.commit) = (seen.term, seen.vote, seen.commit);
+        disk.led = if seen.role == Role::Leader { seen.term } else { 0 };
         disk.log.follow(&ours.log);
         let reached = seen.commit.min(ours.log.len());
         commit(self, node, reached);

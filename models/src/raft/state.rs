@@ -32,6 +32,8 @@ pub struct Disk {
     pub commit: u32,
     /// The log.
     pub log: Log<LogEntry>,
+    /// The last term in which the node led, with [`Rules::leads_again`](super::Rules::leads_again); else 0.
+    pub led: u32,
 }
 
 /// One node.
@@ -134,7 +136,7 @@ impl Clone for NodeState {
         self.next.clone_from(&source.next);
         self.matched.clone_from(&source.matched);
         let (disk, from) = (&mut self.disk, &source.disk);
-        (disk.term, disk.vote, disk.commit) = (from.term, from.vote, from.commit);
+        (disk.term, disk.vote, disk.commit, disk.led) = (from.term, from.vote, from.commit, from.led);
         disk.log.clone_from(&from.log);
         self.pending.clone_from(&source.pending);
     }

@@ -142,7 +142,7 @@ impl Raft {
     /// Begins a term as a candidate.
     pub(super) fn time_out(&self, state: &mut State, me: NodeId) {
         let node = state.node_mut(me);
-        node.enter(node.term + 1, Some(me));
+        node.enter(self.next_term(node, me), Some(me));
         node.role = Role::Candidate;
         let message = Message::Vote { term: node.term, last: node.last() };
         self.tell_others(me, &message, |envelope| {
@@ -160,7 +160,7 @@ impl Raft {
 
     fn lead(&self, state: &mut State, me: NodeId) -> Taken {
         let node = state.node_mut(me);
-        if !self.has_won(node, Role::Candidate) {
+        if !self.has_won(node, Role::Candidate) && !self.may_lead_again(node) {
             return Err("the node has no majority of votes");
         }
         node.role = Role::Leader;
@@ -170,7 +170,8 @@ impl Raft {
         node.matched.fill(0);
         node.matched[usize::from(me)] = node.disk.log.len();
         let term = node.term;
-        if self.rules.empty_entry {
+        // Who leads again may have its entry already.
+        if self.rules.empty_entry && node.last().1 < term {
             node.log.extend(&[LogEntry { term, value: 0 }]);
         }
         state.marks.transferred |= state.marks.asked == Some((me, term));
@@ -248,13 +249,16 @@ impl Raft {
     fn persist(&self, state: &mut State, me: NodeId) {
         let node = state.node_mut(me);
         (node.disk.term, node.disk.vote) = (node.term, node.vote);
-        if self.rules.commit_kept {
+        if self.rules.commit_kept && !self.rules.commit_unsynced {
             node.disk.commit = node.commit;
         }
         node.disk.log.follow(&node.log);
         match node.role {
             Role::Candidate => node.votes |= 1 << me,
-            Role::Leader => node.matched[usize::from(me)] = node.length(),
+            Role::Leader => {
+                node.matched[usize::from(me)] = node.length();
+                node.disk.led = if self.rules.leads_again { node.term } else { 0 };
+            }
             Role::Follower | Role::PreCandidate => {}
         }
         release(state, me);

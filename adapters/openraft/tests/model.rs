@@ -1,0 +1,152 @@
+//! The model follows the target: every step, whatever the contract, the size of the cluster and the faults.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use misrule_engine::Drawer;
+use misrule_models::Outcome;
+use misrule_openraft::openraft;
+use misrule_world::{
+    CRASH_POINT, Choice, DiskOutcome, Failure, FaultProfile, Keep, Report, Rng, Run, Settings, Setup, Tally,
+    Watch,
+};
+
+const FULL: Watch = Watch { keys: false, model: true, conformance: true, trace: false };
+const DISK_REFUSED: &str = "a node starts after its disk has refused an operation";
+
+fn open(given: &[(&str, &str)], contract: &str, lenses: &[&str]) -> Box<dyn Run> {
+    let target = openraft();
+    let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let setup = Setup {
+        settings: Settings::resolve(&target.settings, &given).unwrap(),
+        contract: target.contract.overridden(contract).unwrap(),
+        lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
+    };
+    target.open(&setup).unwrap()
+}
+
+/// What else is chosen now and then.
+type Also = fn(u8, &mut Rng) -> Choice;
+
+/// Drives at random for so many steps, in executions of 2,000, or until a failure. Returns the failure, and how many
+/// keys there were.
+fn drive(
+    run: &mut dyn Run,
+    seed: u64,
+    steps: u64,
+    watch: Watch,
+    also: Option<Also>,
+) -> (Option<Failure>, usize) {
+    let (mut report, mut rng) = (Report::default(), Rng::new(seed));
+    let mut drawer = Drawer::new(FaultProfile::Default);
+    let mut keys = 0;
+    for step in 0..steps {
+        if step % 2_000 == 0 {
+            run.reset(seed + step, watch, &mut report);
+            drawer.reset(run.menu(), &mut rng);
+        }
+        let other = also.filter(|_| rng.chance(1, 50));
+        let choice = match other {
+            Some(also) => also(rng.below(u32::from(run.menu().nodes)) as u8, &mut rng),
+            None => drawer.pick(run.menu(), &mut rng).unwrap(),
+        };
+        run.step(choice, &mut report);
+        keys += report.keys.len();
+        if let Some(mut failure) = report.failure.take() {
+            failure.message = format!("{step}: {}", failure.message);
+            return (Some(failure), keys);
+        }
+    }
+    (None, keys)
+}
+
+fn deviations(tally: &Tally) -> Vec<&'static str> {
+    tally.deviations.iter().map(|(name, _)| *name).collect()
+}
+
+/// Settings that the model has, beside the size of the cluster.
+const SETTINGS: [&[(&str, &str)]; 4] = [
+    &[],
+    &[("tasks", "fifo"), ("transfer", "off")],
+    &[("elections", "trigger")],
+    &[("snapshots", "off"), ("keys", "1"), ("sessions", "1")],
+];
+
+#[test]
+fn every_step_is_followed() {
+    for nodes in ["3", "5", "7"] {
+        for contract in ["fifo", "reorder+loss+dup", "reorder,immediate", "reorder,ordered"] {
+            for settings in SETTINGS {
+                let given: Vec<_> = settings.iter().copied().chain([("nodes", nodes)]).collect();
+                let mut run = open(&given, contract, &[]);
+                let (failure, _) = drive(&mut *run, 1, 10_000, FULL, None);
+                assert_eq!(failure, None, "{given:?} {contract}");
+                let tally = run.about().tally;
+                assert!(tally.steps_followed >= 9_990, "{given:?} {contract}: {}", tally.steps_followed);
+                assert_eq!(tally.steps_followed, tally.steps_walked, "{given:?} {contract}");
+                assert_eq!(deviations(&tally), Vec::<&str>::new());
+                for (outcome, name) in Outcome::ALL {
+                    let expected = matches!(outcome, Outcome::Accepted | Outcome::Ignored);
+                    assert_eq!(tally.events.count(outcome) > 0, expected, "{given:?} {contract}: {name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn it_goes_on_after_crash_points() {
+    for contract in ["reorder", "fifo,immediate", "reorder+dup,ordered"] {
+        for settings in SETTINGS {
+            let mut run = open(settings, contract, &[]);
+            let crash = |node, rng: &mut Rng| {
+                let keep = Keep::prefix(rng.below(4) as u16);
+                Choice::CrashAt { node, at: rng.below(5) as u16, keep }
+            };
+            let (failure, _) = drive(&mut *run, 2, 40_000, FULL, Some(crash));
+            assert_eq!(failure, None, "{settings:?} {contract}");
+            let tally = run.about().tally;
+            assert_eq!(deviations(&tally), [CRASH_POINT]);
+            assert!(tally.deviations[0].1 > 100, "{settings:?} {contract}: {:?}", tally.deviations);
+            assert_eq!(tally.steps_followed - tally.steps_walked, tally.deviations[0].1);
+        }
+    }
+}
+
+#[test]
+fn it_goes_on_after_a_disk_that_refuses() {
+    for outcome in [DiskOutcome::SyncFails, DiskOutcome::WriteError] {
+        let mut run = open(&[], "reorder,fsyncgate", &[]);
+        let refuse: Also = match outcome {
+            DiskOutcome::SyncFails => |node, _| Choice::Disk { node, outcome: DiskOutcome::SyncFails, at: 1 },
+            _ => |node, _| Choice::Disk { node, outcome: DiskOutcome::WriteError, at: 1 },
+        };
+        let (failure, _) = drive(&mut *run, 3, 60_000, FULL, Some(refuse));
+        assert_eq!(failure, None, "{outcome:?}");
+        let tally = run.about().tally;
+        assert_eq!(deviations(&tally), [DISK_REFUSED]);
+        assert!(tally.deviations[0].1 > 50, "{:?}", tally.deviations);
+        assert_eq!(tally.steps_followed - tally.steps_walked, tally.deviations[0].1);
+    }
+}
+
+/// A disk that says it has synced and has not is what no protocol survives: the model must say so, or an oracle that
+/// looks at the same step.
+#[test]
+fn a_disk_that_lies_is_noticed() {
+    let mut run = open(&[], "reorder,lying-disk", &[]);
+    let lie: Also = |node, _| Choice::Disk { node, outcome: DiskOutcome::SyncLies, at: 1 };
+    let (failure, _) = drive(&mut *run, 4, 200_000, FULL, Some(lie));
+    assert!(failure.is_some());
+}
+
+#[test]
+fn every_lens_at_the_model_makes_keys() {
+    let watch = Watch { keys: true, ..FULL };
+    let lenses = ["pairs@model", "delivery@model", "message@model", "persistence@model", "detailed@model"];
+    for lens in lenses {
+        let mut run = open(&[], "reorder", &[lens]);
+        let (failure, keys) = drive(&mut *run, 6, 10_000, watch, None);
+        assert_eq!(failure, None);
+        assert!(keys > 1_000, "{lens}: {keys}");
+    }
+}
