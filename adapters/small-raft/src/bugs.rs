@@ -172,4 +172,17 @@ impl Bug {
     pub fn named(name: &str) -> Self {
         BUGS.iter().find(|(_, known, _)| *known == name).map_or(Self::None, |(bug, ..)| *bug)
     }
+
+    /// The settings, besides the bug itself, with which it can be met: a name and a value each.
+    pub fn settings(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::QuorumOffByOne => &[("nodes", "4")],
+            Self::VoteLostInLongLog | Self::StaleAcknowledgement => &[("nodes", "5")],
+            Self::MembershipBeforeOwnEntry | Self::TwoChangesAtOnce | Self::RemovedLeaderCountsItself => {
+                &[("nodes", "4"), ("membership", "on")]
+            }
+            Self::MembersKeptAfterTruncation => &[("nodes", "5"), ("membership", "on")],
+            _ => &[],
+        }
+    }
 }
