@@ -132,10 +132,10 @@ impl Server {
     /// The disk refused an operation: the server can do nothing more.
     pub(crate) fn handle(
         &mut self,
-        input: Input<Message>,
+        input: &Input<Message>,
         cx: &mut Context<Message>,
     ) -> Result<(), DiskError> {
-        match input {
+        match *input {
             Input::Message { from, message } => self.receive(from, message, cx)?,
             Input::Timer(ELECTION) => self.election_timer(cx),
             Input::Timer(_) => self.heartbeat_timer(cx),

@@ -110,7 +110,7 @@ impl System for SmallRaft {
     fn handle(&self, node: &mut Node, input: Input<Message>, cx: &mut Context<Message>) {
         let server = &mut node.server;
         if !server.halted {
-            server.halted = server.handle(input, cx).is_err();
+            server.halted = server.handle(&input, cx).is_err();
         }
     }
 

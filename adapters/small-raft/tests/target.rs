@@ -56,25 +56,24 @@ fn planted(name: &'static str) -> Vec<(&'static str, &'static str)> {
     given
 }
 
-/// Bugs that random finds within so many steps, with the oracle that finds them.
-const FOUND: [(&str, &str); 8] = [
+/// Bugs that random finds within a million steps, with the oracle that finds them first.
+const FOUND: [(&str, &str); 7] = [
     ("vote-before-sync", "durability"),
     ("vote-twice-after-term-bump", "election-safety"),
     ("vote-ignores-log", "leader-completeness"),
-    ("quorum-off-by-one", "election-safety"),
-    ("truncate-on-old-append", "state-machine-safety"),
-    ("no-truncation", "state-machine-safety"),
+    ("quorum-off-by-one", "leader-completeness"),
+    ("truncate-on-old-append", "leader-completeness"),
+    ("no-truncation", "leader-completeness"),
     ("commit-beyond-match", "state-machine-safety"),
-    ("stale-read", "stale-read"),
 ];
 
 #[test]
 fn shallow_bugs_are_found() {
-    for (bug, _) in FOUND {
+    for (bug, oracle) in FOUND {
         let outcome =
             run(&setup(&planted(bug), "", &[]), &options("random", FaultProfile::Default, 1_000_000));
         let found = outcome.findings.first().map(|finding| finding.failure.oracle);
-        println!("{bug}: {found:?} after {:?}", outcome.findings.first().map(|finding| finding.steps_found));
+        assert_eq!(found, Some(oracle), "{bug}");
     }
 }
 
