@@ -8,7 +8,7 @@ use misrule_world::{Context, DiskError, bits};
 
 /// The election timer fires so often without word of a leader before a server asks for votes: timers fire at any time
 /// here, and with 1 hardly a leader would live.
-const PATIENCE: u8 = 2;
+const PATIENCE: u8 = 4;
 
 impl Server {
     pub(crate) fn election_timer(&mut self, cx: &mut Context<Message>) {

@@ -6,6 +6,7 @@ use crate::system::SmallRaft;
 use misrule_models::ProjectionLenses;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
 use misrule_world::{Judge, Report, Seen, SetupError};
+use std::any::Any;
 
 /// The lenses that the judge can compute.
 pub(crate) const LENSES: [&str; 6] =
@@ -80,6 +81,17 @@ impl Judge<SmallRaft> for SmallRaftJudge {
         if seen.watch.keys {
             let changed = self.projection.update(seen);
             self.lenses.keys(&self.projection, changed, &mut report.keys);
+        }
+    }
+
+    fn save(&self) -> Option<Box<dyn Any>> {
+        Some(Box::new((self.oracles.clone(), self.projection.clone())))
+    }
+
+    fn load(&mut self, saved: &dyn Any) {
+        if let Some((oracles, projection)) = saved.downcast_ref::<(Oracles, Projection)>() {
+            self.oracles.clone_from(oracles);
+            self.projection.load(projection);
         }
     }
 

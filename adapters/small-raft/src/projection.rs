@@ -23,7 +23,7 @@ pub(crate) struct Parts {
 }
 
 /// A cluster as lenses see it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Projection {
     parts: Parts,
     nodes: Vec<Server>,
@@ -31,7 +31,7 @@ pub(crate) struct Projection {
 }
 
 /// One server as lenses see it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Server {
     log: SharedLog,
     seen: Seen,
@@ -57,6 +57,15 @@ impl Projection {
             server.refresh(view, seen.up & (1 << node) != 0);
         }
         self.gather(seen, seen.touched);
+    }
+
+    /// Takes up what a copy remembers. Logs stay those of the world that this projection is of.
+    pub(crate) fn load(&mut self, saved: &Self) {
+        self.delivered = saved.delivered;
+        for (server, its) in self.nodes.iter_mut().zip(&saved.nodes) {
+            let log = std::mem::take(&mut server.log);
+            *server = Server { log, ..its.clone() };
+        }
     }
 
     /// Takes in a step. Returns the bit set of nodes whose own state is another now, and of those whose waiting messages

@@ -118,6 +118,10 @@ impl System for SmallRaft {
         out.refresh(&node.server);
     }
 
+    fn fork(&self, node: &Node) -> Option<Node> {
+        Some(node.clone())
+    }
+
     fn kind(&self, message: &Message) -> u8 {
         message.kind()
     }

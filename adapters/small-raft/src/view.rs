@@ -18,6 +18,22 @@ pub struct View {
     pub(crate) state: Seen,
 }
 
+/// A copy has a log of its own; what is copied into a view goes into the log that is there, which lenses read too.
+impl Clone for View {
+    fn clone(&self) -> Self {
+        let mut view = Self::default();
+        view.clone_from(self);
+        view
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        if !Rc::ptr_eq(&self.log, &other.log) {
+            self.log.borrow_mut().clone_from(&other.log.borrow());
+        }
+        self.state = other.state;
+    }
+}
+
 /// The numbers of a view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
