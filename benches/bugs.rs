@@ -1,13 +1,13 @@
 //! `cargo bench --bench bugs`: steps and executions that `random` and `frontier` need for each planted bug of
-//! `two-phase-commit`.
+//! `two-phase-commit` and of `small-raft`.
 //!
 //! The constants below were committed before the first run. A run that has found nothing within the budget is
-//! censored and shown as such. An argument names the bugs to run: `cargo bench --bench bugs -- stale`.
+//! censored and shown as such. An argument names the target or the bugs to run: `cargo bench --bench bugs -- stale`.
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 use misrule_benches::{Campaign, a12, grouped, median, place};
 use misrule_engine::Conformance;
-use misrule_two_phase_commit::{BUGS, two_phase_commit};
+use misrule_world::Target;
 use std::process::ExitCode;
 
 /// The seeds of the campaigns of each cell.
@@ -46,46 +46,75 @@ const ARMS: [Arm; 5] = [
     },
 ];
 
-/// What is compared with A12, by position in [`ARMS`]: the second against the first.
-const COMPARED: [(usize, usize); 3] = [(0, 1), (2, 4), (3, 4)];
+/// A target whose bugs are looked for.
+struct Subject {
+    target: Target,
+    /// Names, each with the settings that the bug needs.
+    bugs: Vec<(&'static str, &'static [(&'static str, &'static str)])>,
+    arms: &'static [Arm],
+    /// What is compared with A12, by position in the arms: the second against the first.
+    compared: &'static [(usize, usize)],
+}
 
-/// Steps and executions of each run of a cell.
+fn subjects() -> [Subject; 2] {
+    [
+        Subject {
+            target: misrule_two_phase_commit::two_phase_commit(),
+            bugs: misrule_two_phase_commit::BUGS.map(|(_, name, _)| (name, &[] as &[_])).to_vec(),
+            arms: &ARMS,
+            compared: &[(0, 1), (2, 4), (3, 4)],
+        },
+        // It has no model.
+        Subject {
+            target: misrule_small_raft::small_raft(),
+            bugs: misrule_small_raft::BUGS.map(|(bug, name, _)| (name, bug.settings())).to_vec(),
+            arms: &ARMS[..2],
+            compared: &[(0, 1)],
+        },
+    ]
+}
+
+/// Steps and executions of each run of a cell, and what found the bug.
 struct Cell {
     steps: Vec<Option<u64>>,
     executions: Vec<Option<u64>>,
     steps_all: u64,
+    properties: Vec<String>,
 }
 
 fn main() -> ExitCode {
     let filters: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     println!("{}", place("cargo bench --bench bugs"));
     println!(
-        "two-phase-commit, defaults; {} seeds a cell, {} steps a run; `>` is censored: not found within the \
-         budget in at least half of the runs",
+        "defaults, and for small-raft the settings that each bug needs; {} seeds a cell, {} steps a run; `>` is \
+         censored: not found within the budget in at least half of the runs",
         SEEDS.count(),
         grouped(BUDGET)
     );
-    println!("per bug: all steps of the cell, censored runs included, divided by the bugs found\n");
-    println!(
-        "{:<30} {:<17} {:>5} {:>12} {:>12} {:>12}",
-        "bug", "arm", "found", "steps", "executions", "per bug"
-    );
-    for (_, bug, _) in BUGS {
-        if !filters.is_empty() && !filters.iter().any(|word| bug.contains(word.as_str())) {
-            continue;
-        }
-        if let Err(error) = row(bug) {
-            println!("{bug}: {error}");
-            return ExitCode::FAILURE;
+    println!("per bug: all steps of the cell, censored runs included, divided by the bugs found");
+    for subject in subjects() {
+        println!(
+            "\n{:<31} {:<16} {:>5} {:>12} {:>12} {:>12}  found by",
+            subject.target.name, "arm", "found", "steps", "executions", "per bug"
+        );
+        let name = subject.target.name;
+        let asked = |bug: &str| {
+            filters.is_empty() || filters.iter().any(|word| name == word || bug.contains(word.as_str()))
+        };
+        for (bug, settings) in subject.bugs.iter().filter(|(bug, _)| asked(bug)) {
+            if let Err(error) = row(&subject, bug, settings) {
+                println!("{bug}: {error}");
+                return ExitCode::FAILURE;
+            }
         }
     }
     ExitCode::SUCCESS
 }
 
-fn row(bug: &str) -> Result<(), String> {
+fn row(subject: &Subject, bug: &str, settings: &[(&str, &str)]) -> Result<(), String> {
     let mut cells = Vec::new();
-    for arm in &ARMS {
-        let cell = measure(bug, arm)?;
+    for arm in subject.arms {
+        let cell = measure(&subject.target, bug, settings, arm)?;
         let found = cell.steps.iter().flatten().count();
         let shown =
             |values: &[Option<u64>], beyond: &str| median(values).map_or_else(|| beyond.to_owned(), grouped);
@@ -95,33 +124,38 @@ fn row(bug: &str) -> Result<(), String> {
             format!(">{}", grouped(cell.steps_all))
         };
         println!(
-            "{bug:<30} {:<17} {:>5} {:>12} {:>12} {per_bug:>12}",
+            "{bug:<31} {:<16} {:>5} {:>12} {:>12} {per_bug:>12}  {}",
             arm.name,
             format!("{found}/{}", cell.steps.len()),
             shown(&cell.steps, &format!(">{}", grouped(BUDGET))),
             shown(&cell.executions, ">"),
+            cell.properties.join(", "),
         );
         cells.push(cell);
     }
-    let compared = COMPARED.map(|(first, second)| {
-        let chance = a12(&cells[second].steps, &cells[first].steps);
-        format!("{} before {} {chance:.2}", ARMS[second].name, ARMS[first].name)
-    });
-    println!("{:<30} A12: {}\n", "", compared.join("; "));
+    let arms = subject.arms;
+    for (first, second) in subject.compared {
+        let chance = a12(&cells[*second].steps, &cells[*first].steps);
+        println!("{:<31} A12: {} before {} {chance:.2}", "", arms[*second].name, arms[*first].name);
+    }
+    println!();
     Ok(())
 }
 
-fn measure(bug: &str, arm: &Arm) -> Result<Cell, String> {
-    let target = two_phase_commit();
-    let campaign = Campaign::new(&target, &[("bug", bug)], "", arm.lenses)?.conformance(arm.conformance);
-    let mut cell = Cell { steps: Vec::new(), executions: Vec::new(), steps_all: 0 };
+fn measure(target: &Target, bug: &str, settings: &[(&str, &str)], arm: &Arm) -> Result<Cell, String> {
+    let given = [&[("bug", bug)], settings].concat();
+    let campaign = Campaign::new(target, &given, "", arm.lenses)?.conformance(arm.conformance);
+    let mut cell = Cell { steps: Vec::new(), executions: Vec::new(), steps_all: 0, properties: Vec::new() };
     for seed in SEEDS {
         let ran = campaign.run(arm.guidance, seed, BUDGET).map_err(|error| error.to_string())?;
         // The last execution may go beyond the budget; what it finds there is not counted.
         let found = ran.found.filter(|(steps, ..)| *steps <= BUDGET);
         cell.steps_all += ran.summary.steps.min(BUDGET);
         cell.steps.push(found.as_ref().map(|(steps, ..)| *steps));
-        cell.executions.push(found.map(|(_, executions, _)| executions));
+        cell.executions.push(found.as_ref().map(|(_, executions, _)| *executions));
+        cell.properties.extend(found.map(|(.., property)| property));
     }
+    cell.properties.sort();
+    cell.properties.dedup();
     Ok(cell)
 }

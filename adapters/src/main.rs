@@ -10,6 +10,7 @@ fn main() -> ExitCode {
     #[cfg(feature = "openraft")]
     targets.push(misrule_openraft::openraft());
     targets.push(misrule_redb::redb());
+    targets.push(misrule_small_raft::small_raft());
     targets.push(misrule_two_phase_commit::two_phase_commit());
     misrule::main(targets)
 }
