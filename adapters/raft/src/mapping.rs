@@ -37,7 +37,7 @@ use crate::view::{Role, View};
 use messages::{Spare, to_entry, to_model};
 use misrule_models::raft::{self as model, Action, Envelope, Message, Projection, Rules, State};
 use misrule_models::{Event, Log, NodeId};
-use misrule_world::{Choice, DiskOperation, Input, Mapping, Seen, Setup};
+use misrule_world::{Choice, DiskOperation, Input, Mapping, Seen, Settings, Setup};
 use raft::eraftpb::{Message as Theirs, MessageType};
 use shadow::Shadow;
 use std::cell::RefCell;
@@ -48,14 +48,17 @@ const QUIET: &str = "a step after which the node is as it was";
 const HALTED: &str = "what comes to a node whose disk has refused an operation";
 const DISK_REFUSED: &str = "a node starts after its disk has refused an operation";
 
+/// Whether the model has what the settings ask for.
+pub(crate) fn is_modelled(settings: &Settings) -> bool {
+    compat::MODELLED && settings.word("membership") == "off" && settings.word("flush") == "at-once"
+}
+
 /// The model of the cluster that the setup describes; `None` where there are settings that the model does not have.
 pub(crate) fn model(setup: &Setup) -> Option<model::Raft> {
     let settings = &setup.settings;
-    let is_modelled =
-        compat::MODELLED && settings.word("membership") == "off" && settings.word("flush") == "at-once";
     let (pre_vote, check_quorum) = (settings.is_on("pre-vote"), settings.is_on("check-quorum"));
     let rules = Rules { pre_vote, check_quorum, ..Rules::crate_0_7() };
-    is_modelled.then(|| model::Raft::open(settings.integer("nodes") as NodeId, rules)).flatten()
+    is_modelled(settings).then(|| model::Raft::open(settings.integer("nodes") as NodeId, rules)).flatten()
 }
 
 /// What a node was before the step.
