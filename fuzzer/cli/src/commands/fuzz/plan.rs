@@ -117,10 +117,8 @@ impl<'a> Plan<'a> {
         let settings: Vec<String> =
             self.setup.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
-        let unfollowed = match resolve::is_unfollowed(self.target, &self.setup.settings) {
-            true => " (the model does not follow these settings)",
-            false => "",
-        };
+        let is_unfollowed = resolve::is_unfollowed(self.target, &self.setup.settings);
+        let unfollowed = if is_unfollowed { " (the model does not follow these settings)" } else { "" };
         let _ = writeln!(out, "misrule {}", *build::LONG);
         for (name, value) in [
             ("seed", self.options.seed.to_string()),
