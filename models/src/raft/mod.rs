@@ -33,6 +33,7 @@
 //! | [`snapshots`](Rules::snapshots) | a leader may send what its committed entries have made in place of entries (section 7) | a leader sends entries only |
 //! | [`learns_commit`](Rules::learns_commit) | a node may learn by other messages what is committed of what it has | by its leader only |
 //! | [`commit_kept`](Rules::commit_kept) | the commit index is written to the disk, and may be behind there | it starts from 0 |
+//! | [`late_flush`](Rules::late_flush) | in an open network a node goes on while messages wait for its disk (thesis, section 10.2.1) | what it sends, its disk has backed in the same step |
 //!
 //! # What this model leaves out
 //!
@@ -95,6 +96,9 @@ pub struct Rules {
     pub learns_commit: bool,
     /// The commit index is on the disk.
     pub commit_kept: bool,
+    /// In an open network, messages may wait for the disk while the node goes on. In a bounded one they do so with
+    /// [`disk_lags`](Self::disk_lags).
+    pub late_flush: bool,
 }
 
 impl Rules {
@@ -117,6 +121,7 @@ impl Rules {
             snapshots: false,
             learns_commit: false,
             commit_kept: false,
+            late_flush: false,
         }
     }
 
@@ -234,6 +239,8 @@ pub enum Action {
     Hear(Envelope),
     /// A node sends a message. In an open network.
     Send(Envelope),
+    /// A node has a message to send, once its disk has caught up. In an open network.
+    Hold(Envelope),
     /// The node stops.
     Crash {
         /// The node.
@@ -253,7 +260,7 @@ impl Action {
     fn node(&self) -> NodeId {
         match self {
             Self::Deliver(envelope) | Self::Hear(envelope) => envelope.to,
-            Self::Send(envelope) => envelope.from,
+            Self::Send(envelope) | Self::Hold(envelope) => envelope.from,
             Self::PreVote { node }
             | Self::Timeout { node }
             | Self::BecomeLeader { node }
@@ -344,7 +351,7 @@ impl Model for Raft {
                 Message::PreVoteReply { .. } => PRE_VOTES + 1,
             },
             Action::Hear(_) => 9,
-            Action::Send(_) => 10,
+            Action::Send(_) | Action::Hold(_) => 10,
             Action::Timeout { .. } => 11,
             Action::BecomeLeader { .. } => 12,
             Action::StepDown { .. } => 13,
