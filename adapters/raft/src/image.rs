@@ -6,7 +6,7 @@ use crate::compat;
 use crate::conf::Conf;
 use crate::record::{Reader, Writer};
 use misrule_world::mix;
-use raft::eraftpb::Entry;
+use raft::eraftpb::{Entry, Message};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -69,9 +69,28 @@ pub struct Image {
     /// Times that entries gave way to others since the start.
     truncations: u32,
     bug: Bug,
+    /// Messages that wait for a sync, and how many ever have.
+    held: Vec<Message>,
+    held_ever: u64,
 }
 
 impl Image {
+    /// The messages that wait for a sync, oldest first, and how many ever have: a number that only grows.
+    pub(crate) fn held(&self) -> (&[Message], u64) {
+        (&self.held, self.held_ever)
+    }
+
+    /// Keeps messages until the next sync.
+    pub(crate) fn hold(&mut self, messages: Vec<Message>) {
+        self.held_ever += messages.len() as u64;
+        self.held.extend(messages);
+    }
+
+    /// The messages that wait, which have been synced.
+    pub(crate) fn take_held(&mut self) -> Vec<Message> {
+        std::mem::take(&mut self.held)
+    }
+
     /// The hard state as it was written last.
     pub fn hard(&self) -> Hard {
         self.hard
@@ -150,6 +169,7 @@ impl Image {
         (self.conf, self.conf_index) = (conf, 0);
         self.entries.clear();
         self.hashes.clear();
+        self.held.clear();
         self.same_before = 1;
         self.bug = bug;
         self.begin();

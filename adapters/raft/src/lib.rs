@@ -76,6 +76,7 @@ pub fn raft() -> Target {
     .specification(Named::KeyValue)
     .contract("reorder,explicit-sync")
     .lenses(judge::LENSES)
+    .modelled(mapping::is_modelled)
     .controls(&[Control::Disk, Control::Draws]);
     settings().into_iter().fold(target, Target::setting)
 }

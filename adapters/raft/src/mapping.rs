@@ -11,6 +11,7 @@
 //!
 //! | deviation | why |
 //! | --- | --- |
+//! | [`KEPT_UNSYNCED`] | with late flushes, of what was written and never synced a crash may keep any part that the contract allows, record by record; the model's disk has it all or nothing |
 //! | [`DISK_REFUSED`] | a node whose disk refuses an operation does nothing until it is started again; what of its last step is on the disk then, no action says |
 //!
 //! # Ignored by declaration
@@ -25,7 +26,9 @@
 //! leader takes them. Compaction is not seen either: the model keeps whole logs, and where an image has none any more, what is
 //! committed stands for it. Of a change of leaders that is passed on, and of the answer to a read, the model has the term.
 //!
-//! Settings that the model does not have (`membership`, `flush`) are not followed, nor are releases before 0.6.
+//! With late flushes, messages that wait for the disk are judged when the node says them, and leave after a sync.
+//!
+//! Settings that the model does not have (`membership`) are not followed, nor are releases before 0.6.
 
 mod messages;
 mod shadow;
@@ -37,7 +40,7 @@ use crate::view::{Role, View};
 use messages::{Spare, to_entry, to_model};
 use misrule_models::raft::{self as model, Action, Envelope, Message, Projection, Rules, State};
 use misrule_models::{Event, Log, NodeId};
-use misrule_world::{Choice, DiskOperation, Input, Mapping, Seen, Setup};
+use misrule_world::{Choice, DiskOperation, Input, Keep, Mapping, Seen, Settings, Setup};
 use raft::eraftpb::{Message as Theirs, MessageType};
 use shadow::Shadow;
 use std::cell::RefCell;
@@ -47,15 +50,20 @@ const LINKS: &str = "what happens to links and to messages on them";
 const QUIET: &str = "a step after which the node is as it was";
 const HALTED: &str = "what comes to a node whose disk has refused an operation";
 const DISK_REFUSED: &str = "a node starts after its disk has refused an operation";
+const KEPT_UNSYNCED: &str = "a node starts from a disk that has kept what was never synced";
+
+/// Whether the model has what the settings ask for.
+pub(crate) fn is_modelled(settings: &Settings) -> bool {
+    compat::MODELLED && settings.word("membership") == "off"
+}
 
 /// The model of the cluster that the setup describes; `None` where there are settings that the model does not have.
 pub(crate) fn model(setup: &Setup) -> Option<model::Raft> {
     let settings = &setup.settings;
-    let is_modelled =
-        compat::MODELLED && settings.word("membership") == "off" && settings.word("flush") == "at-once";
     let (pre_vote, check_quorum) = (settings.is_on("pre-vote"), settings.is_on("check-quorum"));
-    let rules = Rules { pre_vote, check_quorum, ..Rules::crate_0_7() };
-    is_modelled.then(|| model::Raft::open(settings.integer("nodes") as NodeId, rules)).flatten()
+    let late_flush = settings.word("flush") != "at-once";
+    let rules = Rules { pre_vote, check_quorum, late_flush, ..Rules::crate_0_7() };
+    is_modelled(settings).then(|| model::Raft::open(settings.integer("nodes") as NodeId, rules)).flatten()
 }
 
 /// What a node was before the step.
@@ -66,12 +74,18 @@ struct Known {
     commit: u64,
     last: u64,
     halted: bool,
+    /// Whether something waits for a sync; of a node that has stopped, whether its disk has kept some of it.
+    unsynced: bool,
+    /// How many messages have ever waited for a sync.
+    held: u64,
 }
 
 impl Known {
     fn of(view: &View) -> Self {
-        let last = view.image().last_index();
-        Self { role: view.role(), term: view.term(), commit: view.commit(), last, halted: view.is_halted() }
+        let image = view.image();
+        let (last, held) = (image.last_index(), image.held().1);
+        let (halted, unsynced) = (view.is_halted(), view.unsynced);
+        Self { role: view.role(), term: view.term(), commit: view.commit(), last, halted, unsynced, held }
     }
 }
 
@@ -96,10 +110,14 @@ impl Steps {
         }
         self.known[usize::from(me)] = Known::of(view);
         match seen.choice {
-            Choice::Crash { .. } => return out.push(Event::Action(Action::Crash { node: me })),
-            Choice::Restart { .. } if before.halted => {
+            Choice::Crash { keep, .. } => {
+                self.known[usize::from(me)].unsynced &= keep != Keep::prefix(0);
+                return out.push(Event::Action(Action::Crash { node: me }));
+            }
+            Choice::Restart { .. } if before.halted || before.unsynced => {
                 self.deviates = Some(me);
-                return out.push(Event::Deviation(DISK_REFUSED));
+                let deviation = if before.halted { DISK_REFUSED } else { KEPT_UNSYNCED };
+                return out.push(Event::Deviation(deviation));
             }
             Choice::Restart { .. } => {
                 out.push(Event::Action(Action::Restart { node: me, commit: view.commit() as u32 }));
@@ -107,8 +125,12 @@ impl Steps {
             _ if before.halted => return out.push(Event::Ignored(HALTED)),
             _ => self.came_in(seen, me, before, view, out),
         }
+        if !before.halted && view.is_halted() {
+            unwritten(seen, me, before, view, out);
+        }
         became(seen, me, before, view, out);
         self.sent(seen, me, out);
+        self.held(me, before, view, out);
         if out.is_empty() {
             out.push(Event::Ignored(QUIET));
         }
@@ -123,7 +145,7 @@ impl Steps {
             Some(Input::Timer(_)) if view.term() > before.term => {
                 out.push(Event::Action(Action::Timeout { node: me }));
             }
-            Some(Input::Timer(_)) if sends(seen, Kind::RequestPreVote) => {
+            Some(Input::Timer(_)) if asks(seen, before, view) => {
                 out.push(Event::Action(Action::PreVote { node: me }));
             }
             // Applying entries and telling of snapshots are none of the model's.
@@ -173,6 +195,23 @@ impl Steps {
                 return out.push(Event::Unmapped("a message that the model does not have"));
             };
             out.push(Event::Action(Action::Send(Envelope { from: me, to: *to, message })));
+        }
+    }
+
+    /// What the node has to send and keeps until its disk is synced.
+    fn held(&mut self, me: NodeId, before: Known, view: &View, out: &mut Events) {
+        let image = view.image();
+        let (waiting, ever) = image.held();
+        let new = waiting.len().min((ever - before.held) as usize);
+        for theirs in &waiting[waiting.len() - new..] {
+            if matches!(theirs.msg_type, MessageType::MsgPropose | MessageType::MsgReadIndex) {
+                continue;
+            }
+            let (Some(to), Some(message)) = (messages::node(theirs.to), to_model(theirs, &mut self.spare))
+            else {
+                return out.push(Event::Unmapped("a message that the model does not have"));
+            };
+            out.push(Event::Action(Action::Hold(Envelope { from: me, to, message })));
         }
     }
 
@@ -271,6 +310,14 @@ fn project_node(
     }
 }
 
+/// Whether the node asked whether others would vote for it; where its disk is synced later, it has that to say.
+fn asks(seen: &Seen<'_, Raft>, before: Known, view: &View) -> bool {
+    let image = view.image();
+    let (waiting, ever) = image.held();
+    let asks = |message: &Theirs| message.msg_type == MessageType::MsgRequestPreVote;
+    sends(seen, Kind::RequestPreVote) || ever > before.held && waiting.last().is_some_and(asks)
+}
+
 /// Whether the node sent a message of this kind.
 fn sends(seen: &Seen<'_, Raft>, kind: Kind) -> bool {
     seen.sends.iter().any(|(_, wire)| wire.kind() == kind)
@@ -281,6 +328,20 @@ fn proposed(me: NodeId, before: Known, view: &View, out: &mut Events) {
     if before.role.leads() {
         let image = view.image();
         let new = image.entries().iter().skip(before.last.saturating_sub(image.base().index) as usize);
+        out.extend(
+            new.map(|entry| Event::Action(Action::Propose { node: me, value: to_entry(entry).value })),
+        );
+    }
+}
+
+/// What a leader took and sent before its disk refused it: the image has none of it.
+fn unwritten(seen: &Seen<'_, Raft>, me: NodeId, before: Known, view: &View, out: &mut Events) {
+    let known = before.last.max(view.image().last_index());
+    let beyond = |wire: &Wire| wire.message().entries.last().is_some_and(|entry| entry.index > known);
+    let mut sent = seen.sends.iter().map(|(_, wire)| wire).filter(|wire| wire.kind() == Kind::Append);
+    // All followers are sent the same, each from where it stands.
+    if let Some(wire) = sent.find(|wire| before.role.leads() && beyond(wire)) {
+        let new = wire.message().entries.iter().filter(|entry| entry.index > known);
         out.extend(
             new.map(|entry| Event::Action(Action::Propose { node: me, value: to_entry(entry).value })),
         );
@@ -316,8 +377,12 @@ impl Mapping<Raft> for Steps {
 
     fn recycle(&mut self, events: &mut Events) {
         for event in events.drain(..) {
-            if let Event::Action(Action::Deliver(envelope) | Action::Hear(envelope) | Action::Send(envelope)) =
-                event
+            if let Event::Action(
+                Action::Deliver(envelope)
+                | Action::Hear(envelope)
+                | Action::Send(envelope)
+                | Action::Hold(envelope),
+            ) = event
                 && let Message::Append { entries, .. } = envelope.message
             {
                 self.spare.give(entries);
@@ -339,7 +404,9 @@ impl Mapping<Raft> for Steps {
     /// The model has judged what was sent, so that only the variables of the step's node are left to compare.
     fn compare(&self, seen: &Seen<'_, Raft>, state: &State, full: bool) -> Option<String> {
         let node = seen.node.filter(|_| full)?;
-        if seen.views[usize::from(node)].is_halted() {
+        let view = &seen.views[usize::from(node)];
+        // Of a node that has stopped, the last view shows what it has not synced too: its start will tell.
+        if view.is_halted() || view.unsynced && seen.up & (1 << node) == 0 {
             return None;
         }
         let mut shadows = self.shadows.borrow_mut();

@@ -74,8 +74,7 @@ pub struct Node {
     pub(crate) machine: Machine,
     /// Committed entries that are not applied yet.
     pub(crate) to_apply: VecDeque<Entry>,
-    /// Messages that wait for a sync, and the number of the last ready that does.
-    pub(crate) held: Vec<Message>,
+    /// The number of the last ready that waits for a sync.
     pub(crate) unsynced: Option<u64>,
     /// Nodes, by the crate's number, to which snapshots were sent since the last report.
     sent_snapshots: Vec<u64>,
@@ -107,7 +106,6 @@ impl Node {
             options,
             machine,
             to_apply: VecDeque::new(),
-            held: Vec::new(),
             unsynced: None,
             sent_snapshots: Vec::new(),
             waiting: Vec::new(),

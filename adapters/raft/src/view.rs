@@ -67,6 +67,8 @@ pub struct View {
     pub(crate) called: u32,
     pub(crate) is_transferred: bool,
     pub(crate) halted: bool,
+    /// Whether something waits for a sync.
+    pub(crate) unsynced: bool,
 }
 
 impl View {
@@ -92,7 +94,7 @@ impl View {
         self.conf = node.image.borrow().conf().0;
         self.elapsed = (raft.election_elapsed, compat::heartbeat_elapsed(&node.raft));
         self.timeout = compat::timeout(&node.raft);
-        self.halted = node.halted;
+        (self.halted, self.unsynced) = (node.halted, node.unsynced.is_some());
     }
 
     /// The role.

@@ -8,6 +8,9 @@ use misrule_world::text::{parse_faults, parse_profiles, utf8};
 use misrule_world::{Contract, FaultProfile, LinkOrder, Setting, Settings, Target};
 use std::path::Path;
 
+/// How the names of lenses at the model end.
+const AT_MODEL: &str = "@model";
+
 /// The target's settings with `given` over the defaults.
 pub(crate) fn settings(target: &Target, given: &[(String, String)]) -> Result<Settings, Error> {
     Settings::resolve(&target.settings, given).map_err(|error| {
@@ -97,25 +100,39 @@ pub(crate) fn guidance(target: &Target, given: Option<&str>) -> Result<&'static 
     found.ok_or_else(|| Error::unknown("guidance", name, known()))
 }
 
-/// Full names of lenses, signals last. A name without `@` is the model's lens if there is one, else the
-/// implementation's, else a signal.
+/// Whether the target has a model that does not follow it with these settings.
+pub(crate) fn is_unfollowed(target: &Target, settings: &Settings) -> bool {
+    target.lenses.iter().any(|name| name.ends_with(AT_MODEL)) && !(target.modelled)(settings)
+}
+
+/// The lenses that the target can have with these settings.
+pub(crate) fn usable(target: &Target, settings: &Settings) -> Vec<&'static str> {
+    let unfollowed = is_unfollowed(target, settings);
+    target.lenses.iter().copied().filter(|name| !unfollowed || !name.ends_with(AT_MODEL)).collect()
+}
+
+/// Full names of lenses, signals last. A name without `@` is the model's lens if there is one that follows the target
+/// with these settings, else the implementation's, else a signal.
 pub(crate) fn lenses(
     target: &Target,
+    settings: &Settings,
     given: Option<&str>,
     guidance: &str,
     contract: Contract,
 ) -> Result<Vec<String>, Error> {
     let listens = Strategy::named(guidance).map_or(Listens::Nothing, |s| s.listens);
     let mut chosen: Vec<String> = Vec::new();
+    let (usable, unfollowed) = (usable(target, settings), is_unfollowed(target, settings));
     match given {
-        None => default_lenses(target, listens, contract, &mut chosen),
+        None => default_lenses(&usable, listens, contract, &mut chosen),
         Some("none" | "") => {}
         Some(names) => {
             for name in names.split(',').map(str::trim) {
                 let known = || target.lenses.iter().copied().chain(SIGNALS.iter().map(|(name, _)| *name));
-                let full = [name.to_owned(), format!("{name}@model"), format!("{name}@impl")];
-                let has = |full: &String| known().any(|known| known == full) || has_facets(target, full);
-                let Some(full) = full.into_iter().find(has) else {
+                let full = [name.to_owned(), format!("{name}{AT_MODEL}"), format!("{name}@impl")];
+                let can = |full: &str| full == name || !unfollowed || !full.ends_with(AT_MODEL);
+                let has = |full: &str| known().any(|known| known == full) || has_facets(target, full);
+                let Some(full) = full.into_iter().find(|full| can(full) && has(full)) else {
                     return Err(Error::unknown("lens", name, known()));
                 };
                 if !chosen.contains(&full) {
@@ -138,11 +155,11 @@ fn has_facets(target: &Target, full: &str) -> bool {
     at("model", "pairs@model") || at("impl", "pairs@impl")
 }
 
-/// What a strategy listens to where nothing is asked for. A target without lenses has signals only.
-fn default_lenses(target: &Target, listens: Listens, contract: Contract, chosen: &mut Vec<String>) {
-    let has = |name: &str| target.lenses.contains(&name);
+/// What a strategy listens to where nothing is asked for. Without lenses there are signals only.
+fn default_lenses(usable: &[&str], listens: Listens, contract: Contract, chosen: &mut Vec<String>) {
+    let has = |name: &str| usable.contains(&name);
     let preferred = |names: &[&str]| {
-        let of_target = names.iter().find(|name| has(name)).or_else(|| target.lenses.first());
+        let of_target = names.iter().find(|name| has(name)).or_else(|| usable.first());
         of_target.map_or_else(|| "happens-before".to_owned(), |name| (*name).to_owned())
     };
     match listens {
@@ -161,9 +178,38 @@ fn default_lenses(target: &Target, listens: Listens, contract: Contract, chosen:
 
 #[cfg(test)]
 mod tests {
-    use super::{changed, guidance, lenses, settings};
+    use super::{changed, guidance, is_unfollowed, lenses, settings};
+    use crate::exit::Error;
     use crate::toy::toy;
-    use misrule_world::Contract;
+    use misrule_world::{Contract, Target};
+
+    fn of_default(
+        target: &Target,
+        given: Option<&str>,
+        guidance: &str,
+        contract: Contract,
+    ) -> Result<Vec<String>, Error> {
+        lenses(target, &settings(target, &[]).unwrap(), given, guidance, contract)
+    }
+
+    #[test]
+    fn what_no_model_follows_has_lenses_at_the_implementation() {
+        let all = &["pairs@model", "detailed@model", "pairs@impl", "waiting@impl", "detailed@impl"];
+        let target = toy().lenses(all).modelled(|settings| settings.integer("bound") == 4);
+        let reorder = Contract::default().overridden("reorder").unwrap();
+        for (bound, unfollowed) in [("4", false), ("7", true)] {
+            let settings = settings(&target, &[("bound".to_owned(), bound.to_owned())]).unwrap();
+            let get = |given, guidance| lenses(&target, &settings, given, guidance, reorder).unwrap();
+            let at = if unfollowed { "impl" } else { "model" };
+            assert_eq!(is_unfollowed(&target, &settings), unfollowed);
+            assert_eq!(get(None, "frontier"), [format!("pairs@{at}").as_str(), "waiting@impl"]);
+            assert_eq!(get(None, "modelfuzz"), [format!("detailed@{at}")]);
+            assert_eq!(get(Some("pairs"), "frontier"), [format!("pairs@{at}")]);
+            assert_eq!(get(Some("pairs@model"), "frontier"), ["pairs@model"], "the target says why not");
+        }
+        let without_model = toy().modelled(|_| false);
+        assert!(!is_unfollowed(&without_model, &settings(&without_model, &[]).unwrap()));
+    }
 
     #[test]
     fn lenses_resolve_to_full_names() {
@@ -171,16 +217,16 @@ mod tests {
         let reorder = fifo.overridden("reorder").unwrap();
         let mut target = toy().lenses(&["pairs@model", "pairs@impl", "waiting@impl"]);
         let get =
-            |target: &_, given, contract: Contract| lenses(target, given, "frontier", contract).unwrap();
+            |target: &_, given, contract: Contract| of_default(target, given, "frontier", contract).unwrap();
         assert_eq!(get(&target, None, fifo), ["pairs@model"]);
         assert_eq!(get(&target, None, reorder), ["pairs@model", "waiting@impl"]);
         assert_eq!(
             get(&target, Some("pairs,waiting,pairs@impl,pairs"), fifo),
             ["pairs@model", "waiting@impl", "pairs@impl"]
         );
-        assert!(lenses(&target, None, "random", reorder).unwrap().is_empty());
-        assert!(lenses(&target, Some("none"), "frontier", fifo).is_err());
-        let of = |target: &_, guidance| lenses(target, None, guidance, fifo).unwrap();
+        assert!(of_default(&target, None, "random", reorder).unwrap().is_empty());
+        assert!(of_default(&target, Some("none"), "frontier", fifo).is_err());
+        let of = |target: &_, guidance| of_default(target, None, guidance, fifo).unwrap();
         assert_eq!(get(&target, Some("trace,pairs"), fifo), ["pairs@model", "trace"], "signals come last");
         assert_eq!(
             get(&target, Some("role+commit,up@impl"), fifo),
@@ -191,9 +237,12 @@ mod tests {
         assert_eq!(of(&target, "mallory"), ["happens-before"]);
         assert_eq!(of(&target, "pct"), Vec::<String>::new());
         assert!(
-            lenses(&target, Some("tracce"), "frontier", fifo).unwrap_err().to_string().contains("`trace`?")
+            of_default(&target, Some("tracce"), "frontier", fifo)
+                .unwrap_err()
+                .to_string()
+                .contains("`trace`?")
         );
-        let error = lenses(&target, Some("piars"), "frontier", fifo).unwrap_err().to_string();
+        let error = of_default(&target, Some("piars"), "frontier", fifo).unwrap_err().to_string();
         assert!(
             error.contains("unknown lens `piars` (did you mean `pairs@impl`?)")
                 || error.contains("known: pairs@model"),

@@ -80,6 +80,9 @@ pub struct Target {
     pub controls: Vec<Control>,
     /// Longest execution of a campaign that asks for no other, in steps.
     pub steps_max: u32,
+    /// Whether the model follows the target with these settings; where it does not, lenses at the implementation are the
+    /// default.
+    pub modelled: fn(&Settings) -> bool,
     open: Box<Open>,
 }
 
@@ -106,6 +109,7 @@ where
         specification: None,
         controls: vec![Control::Delivery, Control::Drop, Control::Duplicate, Control::Time, Control::Crash],
         steps_max: 30_000,
+        modelled: |_| true,
         open: Box::new(move |setup| {
             let (system, judge) = make(setup)?;
             Ok(Box::new(World::new(system, judge, setup.contract)))
@@ -175,6 +179,14 @@ impl Target {
     #[must_use]
     pub fn steps_max(mut self, steps: u32) -> Self {
         self.steps_max = steps;
+        self
+    }
+
+    /// Says with which settings the model follows the target: with all unless the target says otherwise. Settings that do not
+    /// go together count as followed.
+    #[must_use]
+    pub fn modelled(mut self, modelled: fn(&Settings) -> bool) -> Self {
+        self.modelled = modelled;
         self
     }
 

@@ -37,6 +37,7 @@
 //! | [`leads_again`](Rules::leads_again) | a node whose disk says that it led leads again after a start, in the same term | it starts as a follower |
 //! | [`commit_kept`](Rules::commit_kept) | the commit index is written to the disk, and may be behind there | it starts from 0 |
 //! | [`commit_unsynced`](Rules::commit_unsynced) | no sync waits for the commit index, so that a node may start with any earlier one | it starts with that of the last sync at least |
+//! | [`late_flush`](Rules::late_flush) | in an open network a node goes on while messages wait for its disk (thesis, section 10.2.1) | what it sends, its disk has backed in the same step |
 //!
 //! # What this model leaves out
 //!
@@ -109,6 +110,9 @@ pub struct Rules {
     pub cuts_refused: bool,
     /// A leader leads again after a start.
     pub leads_again: bool,
+    /// In an open network, messages may wait for the disk while the node goes on. In a bounded one they do so with
+    /// [`disk_lags`](Self::disk_lags).
+    pub late_flush: bool,
 }
 
 impl Rules {
@@ -135,6 +139,7 @@ impl Rules {
             owned_terms: false,
             cuts_refused: false,
             leads_again: false,
+            late_flush: false,
         }
     }
 
@@ -252,6 +257,8 @@ pub enum Action {
     Hear(Envelope),
     /// A node sends a message. In an open network.
     Send(Envelope),
+    /// A node has a message to send, once its disk has caught up. In an open network.
+    Hold(Envelope),
     /// The node stops.
     Crash {
         /// The node.
@@ -271,7 +278,7 @@ impl Action {
     fn node(&self) -> NodeId {
         match self {
             Self::Deliver(envelope) | Self::Hear(envelope) => envelope.to,
-            Self::Send(envelope) => envelope.from,
+            Self::Send(envelope) | Self::Hold(envelope) => envelope.from,
             Self::PreVote { node }
             | Self::Timeout { node }
             | Self::BecomeLeader { node }
@@ -362,7 +369,7 @@ impl Model for Raft {
                 Message::PreVoteReply { .. } => PRE_VOTES + 1,
             },
             Action::Hear(_) => 9,
-            Action::Send(_) => 10,
+            Action::Send(_) | Action::Hold(_) => 10,
             Action::Timeout { .. } => 11,
             Action::BecomeLeader { .. } => 12,
             Action::StepDown { .. } => 13,

@@ -47,7 +47,7 @@ impl State {
         ours.enter(seen.term, seen.vote);
         (ours.up, ours.role) = (seen.up, seen.role);
         ours.log.assign(log);
-        ours.pending.clear();
+        ours.drop_waiting();
         let disk = &mut ours.disk;
         (disk.term, disk.vote, disk.commit) = (seen.term, seen.vote, seen.commit);
         disk.led = if seen.role == Role::Leader { seen.term } else { 0 };

@@ -5,45 +5,81 @@ use super::Raft;
 use super::message::{Envelope, Message};
 use super::state::{NodeState, Role, State};
 
+/// Whether the disk must back a message now, or backs it before the message leaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Backed {
+    Now,
+    Later,
+}
+
 impl Raft {
     pub(super) fn send(&self, state: &mut State, envelope: &Envelope) -> Result<(), &'static str> {
-        if !self.is_open() || envelope.to >= self.nodes || envelope.to == envelope.from {
-            return Err("the network is bounded, or the message is for nobody else");
+        let waited = |node: &NodeState| node.held[..node.freed].contains(envelope);
+        if state.nodes.get(usize::from(envelope.from)).is_some_and(waited) {
+            return Ok(());
         }
-        let node = state.node(envelope.from);
-        let leads = envelope.message.leads() || matches!(envelope.message, Message::TimeoutNow { .. });
-        let is_of_next_term = !envelope.message.begins_term();
-        let may = match envelope.message {
-            _ if is_of_next_term => Ok(()),
-            _ if envelope.message.term() != node.term => Err("the term is not the node's"),
-            _ if leads && node.role != Role::Leader => Err("only a leader sends this"),
-            _ if !leads && !self.may_tell(node, None) => Err("the term is not on the disk"),
-            _ => Ok(()),
-        };
-        may?;
-        self.may_say(state, node, envelope)?;
-        if !leads && !is_of_next_term {
+        self.may_send(state, envelope, Backed::Now)?;
+        if !is_leaders(&envelope.message) && envelope.message.begins_term() {
             let node = state.node_mut(envelope.from);
             node.told = (node.term, node.vote);
         }
         Ok(())
     }
 
-    /// Whether others may hear of the node's term, and of this vote in it.
-    fn may_tell(&self, node: &NodeState, vote: Option<crate::NodeId>) -> bool {
-        !self.rules.persist_before_reply || node.has_on_disk(node.term, vote)
+    /// What waits is judged when it is said. By the time that it leaves the node may be in a newer term, and the
+    /// message is then as one that was slow on its way: its disk has either what the message says, or a newer term.
+    pub(super) fn hold(&self, state: &mut State, envelope: &Envelope) -> Result<(), &'static str> {
+        if !self.rules.late_flush {
+            return Err("no message waits for a later sync");
+        }
+        self.may_send(state, envelope, Backed::Later)?;
+        let node = state.node_mut(envelope.from);
+        node.held.drain(..std::mem::take(&mut node.freed));
+        node.held.push(envelope.clone());
+        Ok(())
     }
 
-    fn may_say(&self, state: &State, node: &NodeState, envelope: &Envelope) -> Result<(), &'static str> {
+    fn may_send(&self, state: &State, envelope: &Envelope, backed: Backed) -> Result<(), &'static str> {
+        if !self.is_open() || envelope.to >= self.nodes || envelope.to == envelope.from {
+            return Err("the network is bounded, or the message is for nobody else");
+        }
+        let node = state.node(envelope.from);
+        let leads = is_leaders(&envelope.message);
+        let is_of_next_term = !envelope.message.begins_term();
+        let may = match envelope.message {
+            _ if is_of_next_term => Ok(()),
+            _ if envelope.message.term() != node.term => Err("the term is not the node's"),
+            _ if leads && node.role != Role::Leader => Err("only a leader sends this"),
+            _ if !leads && !self.may_tell(node, None, backed) => Err("the term is not on the disk"),
+            _ => Ok(()),
+        };
+        may?;
+        self.may_say(state, node, envelope, backed)
+    }
+
+    /// Whether others may hear of the node's term, and of this vote in it.
+    fn may_tell(&self, node: &NodeState, vote: Option<crate::NodeId>, backed: Backed) -> bool {
+        backed == Backed::Later || !self.rules.persist_before_reply || node.has_on_disk(node.term, vote)
+    }
+
+    fn may_say(
+        &self,
+        state: &State,
+        node: &NodeState,
+        envelope: &Envelope,
+        backed: Backed,
+    ) -> Result<(), &'static str> {
         let Envelope { from, to, ref message } = *envelope;
         let known = node.matched[usize::from(to)];
         let (allowed, why) = match *message {
             Message::Vote { last, .. } => (
-                node.role == Role::Candidate && last == node.last() && self.may_tell(node, Some(from)),
+                node.role == Role::Candidate
+                    && last == node.last()
+                    && self.may_tell(node, Some(from), backed),
                 "only a candidate asks for votes, for its log and with its own vote on the disk",
             ),
             Message::VoteReply { granted, .. } => (
-                !granted || node.vote == Some(to) && self.may_tell(node, node.vote),
+                !granted || node.vote == Some(to) && self.may_tell(node, node.vote, backed),
                 "the vote is another's, or not on the disk",
             ),
             Message::Append { previous, ref entries, commit, .. } => (
@@ -53,7 +89,9 @@ impl Raft {
                 "the entries are not the leader's, or it has committed less",
             ),
             Message::AppendReply { matched: Some(index), .. } => {
-                let on_disk = !self.rules.persist_before_reply || node.disk.log.shares(&node.log, index);
+                let on_disk = backed == Backed::Later
+                    || !self.rules.persist_before_reply
+                    || node.disk.log.shares(&node.log, index);
                 (
                     index <= node.verified.max(node.commit) && on_disk,
                     "what is acknowledged is not known to be the leader's, or not on the disk",
@@ -83,4 +121,9 @@ impl Raft {
         };
         if allowed { Ok(()) } else { Err(why) }
     }
+}
+
+/// Whether only a leader sends it, which need not wait for its disk.
+fn is_leaders(message: &Message) -> bool {
+    message.leads() || matches!(message, Message::TimeoutNow { .. })
 }

@@ -61,6 +61,10 @@ pub struct NodeState {
     pub disk: Disk,
     /// What leaves once the disk has caught up; in a bounded network.
     pub pending: BTreeSet<Envelope>,
+    /// In an open network, what the node has said and its disk must back before it leaves.
+    pub held: Vec<Envelope>,
+    /// How many of these, from the front, the disk has backed: they may leave now.
+    pub freed: usize,
     /// In an open network, up to where the log is known to agree with the leader's of this term.
     pub verified: u32,
     /// History: the term and the vote of which others may have heard.
@@ -119,6 +123,13 @@ impl NodeState {
         self.follow();
         (self.term, self.vote, self.verified) = (term, vote, 0);
     }
+
+    /// Forgets what waits for the disk.
+    pub(super) fn drop_waiting(&mut self) {
+        self.pending.clear();
+        self.held.clear();
+        self.freed = 0;
+    }
 }
 
 impl Clone for NodeState {
@@ -139,6 +150,8 @@ impl Clone for NodeState {
         (disk.term, disk.vote, disk.commit, disk.led) = (from.term, from.vote, from.commit, from.led);
         disk.log.clone_from(&from.log);
         self.pending.clone_from(&source.pending);
+        self.held.clone_from(&source.held);
+        self.freed = source.freed;
     }
 }
 

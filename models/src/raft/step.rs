@@ -57,6 +57,10 @@ impl Raft {
                 delivered = state.delivered;
                 self.send(state, envelope)?;
             }
+            Action::Hold(envelope) => {
+                delivered = state.delivered;
+                self.hold(state, envelope)?;
+            }
             _ => self.act(state, me, action)?,
         }
         state.delivered = delivered;
@@ -107,7 +111,7 @@ impl Raft {
                 Ok(())
             }
             Action::Restart { commit, .. } => Self::restart(state, me, commit),
-            Action::Deliver(_) | Action::Hear(_) | Action::Send(_) => Ok(()),
+            Action::Deliver(_) | Action::Hear(_) | Action::Send(_) | Action::Hold(_) => Ok(()),
         }
     }
 
@@ -168,7 +172,8 @@ impl Raft {
         let next = node.length() + 1;
         node.next.fill(next);
         node.matched.fill(0);
-        node.matched[usize::from(me)] = node.disk.log.len();
+        // Its disk may still have a suffix that its log has lost.
+        node.matched[usize::from(me)] = node.log.common(&node.disk.log);
         let term = node.term;
         // Who leads again may have its entry already.
         if self.rules.empty_entry && node.last().1 < term {
@@ -268,10 +273,12 @@ impl Raft {
         let node = state.node_mut(me);
         node.enter(node.disk.term, node.disk.vote);
         node.up = false;
-        node.pending.clear();
+        node.drop_waiting();
+        // Of a commit index on the disk some may be lost, which a restart decides. What is committed of a log that the
+        // disk has not, is lost with it: an older suffix may stand there.
+        let kept = if self.rules.commit_kept { node.log.common(&node.disk.log) } else { 0 };
+        node.commit = node.commit.min(kept);
         node.log.follow(&node.disk.log);
-        // Of a commit index on the disk some may be lost, which a restart decides.
-        node.commit = if self.rules.commit_kept { node.commit.min(node.length()) } else { 0 };
         state.faults += u8::from(!self.is_open());
     }
 
@@ -295,8 +302,9 @@ pub(super) fn restarts(node: &NodeState) -> std::ops::RangeInclusive<u32> {
 /// What waited leaves, and others may hear of term and vote.
 fn release(state: &mut State, me: NodeId) {
     let node = &mut state.nodes[usize::from(me)];
-    if !node.pending.is_empty() {
+    if !node.pending.is_empty() || node.freed < node.held.len() {
         node.told = (node.term, node.vote);
+        node.freed = node.held.len();
         state.messages.append(&mut node.pending);
     }
 }

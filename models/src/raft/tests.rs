@@ -1,6 +1,6 @@
 //! State counts, and one broken rule for each property that can fail.
 
-use super::{Action, Bounds, Envelope, Message, Raft, Rules, State};
+use super::{Action, Bounds, Envelope, LogEntry, Message, Raft, Rules, State};
 use crate::presets::{Delivery, Detail, LastDelivery, Pairs, Waiting};
 use crate::{Exploration, Lens, Limits, Model, NodeId, Step, Verdict, explore};
 
@@ -251,6 +251,49 @@ const RULES: [(&str, u64); 11] = [
     ("commit kept", 42_732),
     ("crate", 12_754),
 ];
+
+/// In an open network: a vote waits for the disk, and leaves after it even where the voter has gone on to a newer term.
+#[test]
+fn what_waits_for_the_disk_leaves_after_it() {
+    for late_flush in [true, false] {
+        let model = Raft::open(3, Rules { late_flush, ..Rules::crate_0_7() }).unwrap();
+        let mut states = Vec::new();
+        model.initial(&mut states);
+        let mut state = states.remove(0);
+        let mut takes = |action: &Action| model.step(&mut state, action) == Step::Taken;
+        let say = |from, to, message| Envelope { from, to, message };
+        let vote = say(1, 0, Message::VoteReply { term: 1, granted: true });
+        assert!(takes(&Action::Deliver(say(0, 1, Message::Vote { term: 1, last: (0, 0) }))));
+        assert!(!takes(&Action::Send(vote.clone())), "it is not on the disk");
+        assert_eq!(takes(&Action::Hold(vote.clone())), late_flush);
+        assert!(!takes(&Action::Hold(say(1, 2, Message::VoteReply { term: 1, granted: true }))));
+        assert!(!takes(&Action::Send(vote.clone())), "it still waits");
+        assert!(takes(&Action::Hear(say(2, 1, Message::Note { term: 2 }))));
+        assert!(takes(&Action::Persist { node: 1 }));
+        assert_eq!(takes(&Action::Send(vote.clone())), late_flush);
+        assert!(takes(&Action::Crash { node: 1 }) && takes(&Action::Restart { node: 1, commit: 0 }));
+        assert!(!takes(&Action::Send(vote)), "it was lost");
+    }
+}
+
+/// What a crash takes of the log, it takes of what is committed, though an older suffix of that length is on the disk.
+#[test]
+fn a_crash_loses_the_commit_of_what_was_not_synced() {
+    let model = Raft::open(3, Rules::crate_0_7()).unwrap();
+    let mut states = Vec::new();
+    model.initial(&mut states);
+    let mut state = states.remove(0);
+    let entries = |term, commit| {
+        let entries = vec![LogEntry { term, value: term }];
+        let message = Message::Append { term, previous: (0, 0), entries, commit };
+        Action::Deliver(Envelope { from: 0, to: 1, message })
+    };
+    let (persist, crash) = (Action::Persist { node: 1 }, Action::Crash { node: 1 });
+    for action in &[entries(1, 0), persist, entries(2, 1), crash] {
+        assert_eq!(model.step(&mut state, action), Step::Taken);
+    }
+    assert_eq!((state.node(1).commit, state.node(1).last()), (0, (1, 1)));
+}
 
 #[test]
 fn transitions_are_named_in_their_order() {

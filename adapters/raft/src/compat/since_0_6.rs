@@ -190,7 +190,7 @@ impl Node {
     fn hold(&mut self, mut ready: Ready, out: &mut Out<'_>) -> Result<(), DiskError> {
         let must_sync = ready.must_sync() || self.unsynced.is_some();
         let is_urgent = !ready.snapshot().is_empty() && self.options.flush == Flush::Later;
-        self.held.extend(ready.take_persisted_messages());
+        self.image.borrow_mut().hold(ready.take_persisted_messages());
         self.unsynced = Some(ready.number());
         self.raft.advance_append_async(ready);
         if must_sync && !is_urgent {
@@ -207,7 +207,7 @@ impl Node {
     /// What was written is on the disk: tells the crate and whoever waits for it.
     pub(crate) fn release(&mut self, out: &mut Out<'_>) {
         let Some(number) = self.unsynced.take() else { return };
-        let held = std::mem::take(&mut self.held);
+        let held = self.image.borrow_mut().take_held();
         self.send(held, out);
         self.raft.on_persist_ready(number);
         self.tell_applied();

@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     let settings = resolve::settings(target, &arguments.set)?;
     let contract = resolve::contract(target, arguments.contract.as_deref())?;
     let guidance = resolve::guidance(target, arguments.guidance.as_deref())?;
-    let lenses = resolve::lenses(target, arguments.lens.as_deref(), guidance, contract)?;
+    let lenses = resolve::lenses(target, &settings, arguments.lens.as_deref(), guidance, contract)?;
     let setup = Setup { settings, contract, lenses };
     let options = SplitOptions {
         campaign: Options {

@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &Arguments, session: &mut Session<'_>) -> Result<u8
     let settings = resolve::settings(target, &arguments.set)?;
     let contract = resolve::contract(target, arguments.contract.as_deref())?;
     let faults = resolve::faults(session, &arguments.faults)?;
-    let lenses = target.lenses.iter().map(|lens| (*lens).to_owned()).collect();
+    let lenses = resolve::usable(target, &settings).into_iter().map(str::to_owned).collect();
     let setup = Setup { settings, contract, lenses };
     let mut one = open(target, &setup)?;
     let schedules = Schedules { seed: arguments.seed, steps: arguments.steps, faults };

@@ -113,7 +113,9 @@ fn in_full(target: &Target, out: &mut String) {
 
 fn default_lenses(target: &Target) -> Vec<String> {
     let guidance = resolve::guidance(target, None).unwrap_or("random");
-    resolve::lenses(target, None, guidance, target.contract).unwrap_or_default()
+    let settings = resolve::settings(target, &[]);
+    let lenses = settings.and_then(|it| resolve::lenses(target, &it, None, guidance, target.contract));
+    lenses.unwrap_or_default()
 }
 
 fn as_json(target: &Target) -> Value {

@@ -39,7 +39,7 @@ impl<'a> Plan<'a> {
         let settings = resolve::settings(target, &arguments.set)?;
         let contract = resolve::contract(target, arguments.contract.as_deref())?;
         let guidance = resolve::guidance(target, arguments.guidance.as_deref())?;
-        let lenses = resolve::lenses(target, arguments.lens.as_deref(), guidance, contract)?;
+        let lenses = resolve::lenses(target, &settings, arguments.lens.as_deref(), guidance, contract)?;
         let now = clock::since_1970();
         let drawn = || mix(now.as_nanos() as u64 ^ u64::from(std::process::id())) >> 32;
         let options = Options {
@@ -117,6 +117,8 @@ impl<'a> Plan<'a> {
         let settings: Vec<String> =
             self.setup.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
+        let is_unfollowed = resolve::is_unfollowed(self.target, &self.setup.settings);
+        let unfollowed = if is_unfollowed { " (the model does not follow these settings)" } else { "" };
         let _ = writeln!(out, "misrule {}", *build::LONG);
         for (name, value) in [
             ("seed", self.options.seed.to_string()),
@@ -125,7 +127,7 @@ impl<'a> Plan<'a> {
             ("contract", self.setup.contract.to_string()),
             ("faults", self.faults_in_words()),
             ("guidance", self.options.guidance.clone()),
-            ("lens", or_none(self.setup.lenses.join(","))),
+            ("lens", or_none(self.setup.lenses.join(",")) + unfollowed),
             ("conformance", self.conformance().to_owned()),
             ("recovery", self.recovery().to_owned()),
             ("steps_max", self.options.steps_max.to_string()),

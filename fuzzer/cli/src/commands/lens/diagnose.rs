@@ -167,8 +167,8 @@ fn asked(
     if arguments.bug.is_none() && arguments.until.is_empty() && schedules.is_empty() {
         return Err(Error::Usage("which bug? Name it with --bug, --until or --schedule".to_owned()));
     }
-    let lenses = arguments.lens.clone().unwrap_or_else(|| target.lenses.join(","));
-    setup.lenses = resolve::lenses(target, Some(&lenses), "random", setup.contract)?;
+    let lenses = arguments.lens.clone().unwrap_or_else(|| resolve::usable(target, &setup.settings).join(","));
+    setup.lenses = resolve::lenses(target, &setup.settings, Some(&lenses), "random", setup.contract)?;
     if setup.lenses.is_empty() {
         return Err(Error::Usage(format!("target `{}` has no lens; name a signal with --lens", target.name)));
     }
