@@ -50,6 +50,15 @@ fn every_strategy_runs_on_every_target_and_is_the_same_twice() {
             digests.dedup();
             assert_eq!(digests.len(), all, "two strategies do the same");
         }
+        let own = list["targets"].as_array().unwrap().iter().find(|own| own["target"] == **target).unwrap();
+        for view in ["impl", "model"] {
+            if !own["lenses"].as_array().unwrap().contains(&format!("pairs@{view}").into()) {
+                continue;
+            }
+            let lens = format!("role+commit@{view}");
+            let line = format!("fuzz {target} --lens {lens} --seed 7 --steps 2000 --stop-after 0 --json");
+            assert!(json(&folder, &line)["cells"][&lens].as_u64().unwrap() > 0, "{line}");
+        }
         // Edges need a build of their own.
         for signal in names(&list, "signals", "name").into_iter().filter(|signal| signal != "edges") {
             let line = format!(

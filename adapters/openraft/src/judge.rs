@@ -72,6 +72,8 @@ impl OpenraftJudge {
                 "message@model" => at_model.push(position, Box::new(Detail::Message)),
                 "persistence@model" => at_model.push(position, Box::new(Detail::Persistence)),
                 "detailed@model" => at_model.push(position, Box::new(Detail::Detailed)),
+                _ if lenses.states.push_facets(position, lens, "impl") => {}
+                _ if at_model.push_facets(position, lens, "model") => {}
                 _ => return Err(SetupError(format!("openraft has no lens `{lens}`"))),
             }
         }

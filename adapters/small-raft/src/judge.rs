@@ -38,6 +38,7 @@ impl SmallRaftJudge {
                 "message@impl" => judge.lenses.steps.push(position, Box::new(Detail::Message)),
                 "persistence@impl" => judge.lenses.steps.push(position, Box::new(Detail::Persistence)),
                 "detailed@impl" => judge.lenses.steps.push(position, Box::new(Detail::Detailed)),
+                _ if judge.lenses.states.push_facets(position, name, "impl") => {}
                 _ => return Err(SetupError(format!("small-raft has no lens `{name}`"))),
             }
             match name.as_str() {

@@ -233,7 +233,7 @@ mod tests {
             ["role+commit@model", "up@impl"],
             "facets"
         );
-        assert!(lenses(&target, Some("role+role"), "frontier", fifo).is_err());
+        assert!(of_default(&target, Some("role+role"), "frontier", fifo).is_err());
         assert_eq!(of(&target, "mallory"), ["happens-before"]);
         assert_eq!(of(&target, "pct"), Vec::<String>::new());
         assert!(
