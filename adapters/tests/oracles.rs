@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folders below `oracles/` and the oracle that each is about.
-const PAIRS: [(&str, &str); 50] = [
+const PAIRS: [(&str, &str); 56] = [
     ("atomicity", "atomicity"),
     ("boot", "boot"),
     ("conformance", "conformance"),
@@ -55,6 +55,12 @@ const PAIRS: [(&str, &str); 50] = [
     ("redb-opens-after-crash", "opening"),
     ("redb-transactions-are-atomic", "atomicity"),
     ("regression", "regression"),
+    ("small-raft-committed-entries-stay", "state-machine-safety"),
+    ("small-raft-committed-logs-agree", "state-machine-safety"),
+    ("small-raft-election-safety", "election-safety"),
+    ("small-raft-leader-completeness", "leader-completeness"),
+    ("small-raft-reads", "stale-read"),
+    ("small-raft-term-monotone", "durability"),
     ("step-budget-disk", "step-budget"),
     ("step-budget-sends", "step-budget"),
     ("unknown-receiver", "unknown-receiver"),

@@ -36,8 +36,8 @@ pub enum Bug {
     AppendAfterCrashUnsynced,
     /// `leader-counts-unsynced`
     LeaderCountsUnsynced,
-    /// `heartbeat-acknowledges-length`
-    HeartbeatAcknowledgesLength,
+    /// `acknowledges-own-length`
+    AcknowledgesOwnLength,
     /// `stale-acknowledgement`
     StaleAcknowledgement,
     /// `commit-old-term`
@@ -110,9 +110,9 @@ pub const BUGS: [(Bug, &str, &str); 25] = [
         "A leader counts itself for entries that its disk has not synced.",
     ),
     (
-        Bug::HeartbeatAcknowledgesLength,
-        "heartbeat-acknowledges-length",
-        "The answer to a heartbeat acknowledges the whole log of the follower, checked or not.",
+        Bug::AcknowledgesOwnLength,
+        "acknowledges-own-length",
+        "A follower acknowledges its whole log, and not up to the last entry that it has compared.",
     ),
     (
         Bug::StaleAcknowledgement,

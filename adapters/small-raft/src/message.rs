@@ -3,7 +3,7 @@
 use misrule_models::NodeId;
 
 /// Entries of one message at most.
-pub const BATCH: usize = 4;
+pub const BATCH: usize = 2;
 
 /// What an entry holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

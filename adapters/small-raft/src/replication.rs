@@ -70,8 +70,7 @@ impl Server {
         }
         let known = if self.bug == Bug::CommitBeyondMatch { self.log.len() } else { checked };
         self.commit = self.commit.max(commit.min(known));
-        let whole = self.bug == Bug::HeartbeatAcknowledgesLength && entries.is_empty();
-        let index = if whole { self.log.len() } else { checked };
+        let index = if self.bug == Bug::AcknowledgesOwnLength { self.log.len() } else { checked };
         self.say(from, Message::Appended { term: self.term, index, round }, cx);
         Ok(())
     }
