@@ -62,7 +62,7 @@ const FOUND: [(&str, &str); 7] = [
     ("vote-twice-after-term-bump", "election-safety"),
     ("vote-ignores-log", "leader-completeness"),
     ("quorum-off-by-one", "leader-completeness"),
-    ("truncate-on-old-append", "leader-completeness"),
+    ("truncate-on-old-append", "state-machine-safety"),
     ("no-truncation", "leader-completeness"),
     ("commit-beyond-match", "state-machine-safety"),
 ];

@@ -61,32 +61,50 @@ fn opened(target: &Target, setup: &Setup, watch: Watch) -> Box<dyn Run> {
 }
 
 #[test]
-fn what_goes_on_from_a_snapshot_does_the_same_again_also_in_another_world() {
+fn two_phase_commit_goes_on_from_snapshots() {
     let target = two_phase_commit();
     for bug in ["none", "reordered-abort-after-restart", "forget-vote-on-restart", "ignore-no-vote"] {
-        let setup = setup(&target, &[("bug", bug)], &LENSES);
-        for (seed, watch) in (0..30).zip([KEYS, ALL].into_iter().cycle()) {
-            let mut rng = Rng::new(seed);
-            let mut run = opened(&target, &setup, watch);
-            let before = rng.below(400) as usize;
-            if draw(&mut *run, &mut rng, before).len() < before {
-                continue;
-            }
-            let snapshot = run.save().expect("two-phase-commit forks");
-            let after = draw(&mut *run, &mut rng, 200);
-            let mut again = Vec::new();
-            for _ in 0..2 {
-                assert!(run.restore(&snapshot, watch));
-                again.push(walk(&mut *run, &after));
-                draw(&mut *run, &mut rng, 50);
-            }
-            assert!(again[0] == again[1], "{bug}, seed {seed}: the snapshot has changed");
-            assert_eq!(again[0].len(), after.len(), "{bug}, seed {seed}: another step fails");
-            let mut other = opened(&target, &setup, watch);
-            assert!(other.restore(&snapshot, watch));
-            assert!(walk(&mut *other, &after) == again[0], "{bug}, seed {seed}: another world differs");
-            replays_alike(&target, &setup, watch, seed, before, &again[0]);
+        goes_on(&target, &setup(&target, &[("bug", bug)], &LENSES));
+    }
+}
+
+#[test]
+fn small_raft_goes_on_from_snapshots() {
+    let target = misrule_small_raft::small_raft();
+    for (bug, nodes, membership) in [
+        ("none", "3", "on"),
+        ("none", "5", "off"),
+        ("vote-before-sync", "3", "on"),
+        ("stale-read", "4", "off"),
+    ] {
+        let settings = [("bug", bug), ("nodes", nodes), ("membership", membership)];
+        goes_on(&target, &setup(&target, &settings, &target.lenses));
+    }
+}
+
+/// What goes on from a snapshot does the same again, also in another world, as a replay from the start does.
+fn goes_on(target: &Target, setup: &Setup) {
+    for (seed, watch) in (0..30).zip([KEYS, ALL].into_iter().cycle()) {
+        let mut rng = Rng::new(seed);
+        let mut run = opened(target, setup, watch);
+        let before = rng.below(400) as usize;
+        if draw(&mut *run, &mut rng, before).len() < before {
+            continue;
         }
+        let snapshot = run.save().expect("the target forks");
+        let after = draw(&mut *run, &mut rng, 200);
+        let mut again = Vec::new();
+        for _ in 0..2 {
+            assert!(run.restore(&snapshot, watch));
+            again.push(walk(&mut *run, &after));
+            draw(&mut *run, &mut rng, 50);
+        }
+        assert!(again[0] == again[1], "seed {seed}: the snapshot has changed");
+        assert_eq!(again[0].len(), after.len(), "seed {seed}: another step fails");
+        let mut other = opened(target, setup, watch);
+        assert!(other.restore(&snapshot, watch));
+        assert!(walk(&mut *other, &after) == again[0], "seed {seed}: another world differs");
+        replays_alike(target, setup, watch, seed, before, &again[0]);
     }
 }
 
