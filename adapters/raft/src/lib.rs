@@ -44,6 +44,8 @@ mod projection;
 mod record;
 mod store;
 mod system;
+#[cfg(all(test, feature = "since-0-6"))]
+mod twin;
 mod view;
 
 pub use bugs::{BUGS, Bug};
