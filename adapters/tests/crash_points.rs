@@ -3,19 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use misrule_engine::Drawer;
-use misrule_world::{CRASH_POINT, Choice, FaultProfile, Keep, Report, Rng, Settings, Setup, Target, Watch};
+use misrule_world::{CRASH_POINT, Choice, FaultProfile, Keep, Report, Rng, Target, Watch};
 
 const STEPS: u64 = 200_000;
 
 /// Drives a target at random, with crash points at any node. Returns how often one was passed.
 fn drive(target: &Target, contract: &str, given: &[(&str, &str)]) -> u64 {
-    let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let setup = Setup {
-        settings: Settings::resolve(&target.settings, &given).unwrap(),
-        contract: target.contract.overridden(contract).unwrap(),
-        lenses: Vec::new(),
-    };
-    let mut run = target.open(&setup).unwrap();
+    let mut run = target.open(&target.setup(given, contract, &[]).unwrap()).unwrap();
     let watch = Watch { model: true, conformance: true, ..Watch::default() };
     let (mut report, mut rng) = (Report::default(), Rng::new(1));
     let mut drawer = Drawer::new(FaultProfile::Default);

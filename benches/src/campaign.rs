@@ -4,7 +4,7 @@ use misrule_engine::{
     Budget, Campaign as Asked, Conformance, EngineError, Finding, Observer, Options, Progress, RecoveryWhen,
     Summary, campaign,
 };
-use misrule_world::{Settings, Setup, Target};
+use misrule_world::{Setup, Target};
 use std::time::{Duration, Instant};
 
 /// Measures time since it was made.
@@ -64,13 +64,7 @@ impl<'a> Campaign<'a> {
         contract: &str,
         lenses: &[&str],
     ) -> Result<Self, String> {
-        let given: Vec<(String, String)> =
-            settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let setup = Setup {
-            settings: Settings::resolve(&target.settings, &given).map_err(|error| error.to_string())?,
-            contract: target.contract.overridden(contract).map_err(|error| error.to_string())?,
-            lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
-        };
+        let setup = target.setup(settings, contract, lenses).map_err(|error| error.to_string())?;
         Ok(Self { target, setup, conformance: Conformance::Sampled })
     }
 

@@ -32,12 +32,10 @@
 //! with each heartbeat until they are answered.
 //!
 //! ```
-//! use misrule_world::{Choice, Report, Settings, Setup, Watch};
+//! use misrule_world::{Choice, Report, Watch};
 //!
 //! let target = misrule_kv::kv();
-//! let given = [("nodes".to_owned(), "1".to_owned())];
-//! let settings = Settings::resolve(&target.settings, &given).unwrap();
-//! let setup = Setup { settings, contract: target.contract, lenses: vec!["durable@impl".to_owned()] };
+//! let setup = target.setup(&[("nodes", "1")], "", &["durable@impl"]).unwrap();
 //! let mut run = target.open(&setup).unwrap();
 //! let mut report = Report::default();
 //! run.reset(1, Watch { keys: true, ..Watch::default() }, &mut report);

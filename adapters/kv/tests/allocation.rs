@@ -2,7 +2,7 @@
 
 use misrule_engine::Drawer;
 use misrule_kv::kv;
-use misrule_world::{FaultProfile, Report, Rng, Run, Settings, Setup, Watch};
+use misrule_world::{FaultProfile, Report, Rng, Run, Watch};
 
 /// Executions of a thousand steps without faults.
 fn drive(run: &mut dyn Run, executions: u64, report: &mut Report) {
@@ -22,12 +22,8 @@ fn drive(run: &mut dyn Run, executions: u64, report: &mut Report) {
 fn steps_allocate_little() {
     let target = kv();
     let count = |snapshot_every: &str| {
-        let given = [("snapshot-every".to_owned(), snapshot_every.to_owned())];
-        let setup = Setup {
-            settings: Settings::resolve(&target.settings, &given).unwrap(),
-            contract: target.contract,
-            lenses: ["pairs@impl", "waiting@impl", "durable@impl"].map(str::to_owned).to_vec(),
-        };
+        let lenses = ["pairs@impl", "waiting@impl", "durable@impl"];
+        let setup = target.setup(&[("snapshot-every", snapshot_every)], "", &lenses).unwrap();
         let mut run = target.open(&setup).unwrap();
         let mut report = Report::default();
         // The same executions twice: the first time grows what the second one needs.

@@ -10,11 +10,10 @@
 //! protocol does not survive such links. Releases before 0.2.3 have no model.
 //!
 //! ```
-//! use misrule_world::{Choice, Report, Settings, Setup, Watch};
+//! use misrule_world::{Choice, Report, Watch};
 //!
 //! let target = misrule_omnipaxos::omnipaxos();
-//! let settings = Settings::resolve(&target.settings, &[]).unwrap();
-//! let setup = Setup { settings, contract: target.contract, lenses: vec!["pairs@impl".to_owned()] };
+//! let setup = target.setup(&[], "", &["pairs@impl"]).unwrap();
 //! let mut run = target.open(&setup).unwrap();
 //! let mut report = Report::default();
 //! run.reset(1, Watch { keys: true, ..Watch::default() }, &mut report);

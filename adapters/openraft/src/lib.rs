@@ -18,13 +18,10 @@
 //! in this release: an operator asks the node that is to lead to stand for election.
 //!
 //! ```
-//! use misrule_world::{Choice, Report, Settings, Setup, Watch};
+//! use misrule_world::{Choice, Report, Watch};
 //!
 //! let target = misrule_openraft::openraft();
-//! let given = [("elections", "trigger"), ("flush", "late")];
-//! let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
-//! let settings = Settings::resolve(&target.settings, &given).unwrap();
-//! let setup = Setup { settings, contract: target.contract, lenses: vec!["pairs@impl".to_owned()] };
+//! let setup = target.setup(&[("elections", "trigger"), ("flush", "late")], "", &["pairs@impl"]).unwrap();
 //! let mut run = target.open(&setup).unwrap();
 //! let mut report = Report::default();
 //! run.reset(1, Watch { keys: true, ..Watch::default() }, &mut report);

@@ -7,8 +7,7 @@ use crate::system::{Node, Openraft};
 use crate::view::View;
 use misrule_engine::check;
 use misrule_world::{
-    BootError, Context, FaultProfile, Input, Judge, Report, Seen, Settings, Setup, System, Target,
-    Vocabulary, target,
+    BootError, Context, FaultProfile, Input, Judge, Report, Seen, System, Target, Vocabulary, target,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -60,9 +59,7 @@ fn twin(is_seeded: bool) -> Target {
 
 #[test]
 fn a_runtime_without_a_seed_is_told_from_one_with() {
-    let real = openraft();
-    let settings = Settings::resolve(&real.settings, &[]).unwrap();
-    let setup = Setup { settings, contract: real.contract, lenses: Vec::new() };
+    let setup = openraft().setup(&[], "", &[]).unwrap();
     for is_seeded in [true, false] {
         let twin = twin(is_seeded);
         let (mut one, mut other) = (twin.open(&setup).unwrap(), twin.open(&setup).unwrap());

@@ -23,13 +23,7 @@ const SETTINGS: [&[(&str, &str)]; 10] = [
 ];
 
 fn setup(given: &[(&str, &str)], contract: &str, lenses: &[&str]) -> Setup {
-    let target = openraft();
-    let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Setup {
-        settings: Settings::resolve(&target.settings, &given).unwrap(),
-        contract: target.contract.overridden(contract).unwrap(),
-        lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
-    }
+    openraft().setup(given, contract, lenses).unwrap()
 }
 
 fn run(setup: &Setup, options: &Options) -> Outcome {

@@ -6,8 +6,7 @@ use misrule_engine::Drawer;
 use misrule_models::Outcome;
 use misrule_openraft::openraft;
 use misrule_world::{
-    CRASH_POINT, Choice, DiskOutcome, Failure, FaultProfile, Keep, Report, Rng, Run, Settings, Setup, Tally,
-    Watch,
+    CRASH_POINT, Choice, DiskOutcome, Failure, FaultProfile, Keep, Report, Rng, Run, Tally, Watch,
 };
 
 const FULL: Watch = Watch { keys: false, model: true, conformance: true, trace: false };
@@ -15,13 +14,7 @@ const DISK_REFUSED: &str = "a node starts after its disk has refused an operatio
 
 fn open(given: &[(&str, &str)], contract: &str, lenses: &[&str]) -> Box<dyn Run> {
     let target = openraft();
-    let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let setup = Setup {
-        settings: Settings::resolve(&target.settings, &given).unwrap(),
-        contract: target.contract.overridden(contract).unwrap(),
-        lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
-    };
-    target.open(&setup).unwrap()
+    target.open(&target.setup(given, contract, lenses).unwrap()).unwrap()
 }
 
 /// What else is chosen now and then.

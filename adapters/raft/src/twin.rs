@@ -7,8 +7,7 @@ use crate::view::View;
 use crate::{Node, raft};
 use misrule_engine::check;
 use misrule_world::{
-    BootError, Context, FaultProfile, Input, Judge, Report, Seen, Settings, Setup, System, Target,
-    Vocabulary, target,
+    BootError, Context, FaultProfile, Input, Judge, Report, Seen, System, Target, Vocabulary, target,
 };
 use std::hash::{BuildHasher, RandomState};
 
@@ -60,8 +59,7 @@ fn twin(is_random: bool) -> Target {
 
 #[test]
 fn a_twin_that_is_not_deterministic_is_caught() {
-    let settings = Settings::resolve(&raft().settings, &[]).unwrap();
-    let setup = Setup { settings, contract: raft().contract, lenses: Vec::new() };
+    let setup = raft().setup(&[], "", &[]).unwrap();
     for is_random in [false, true] {
         let twin = twin(is_random);
         let (mut one, mut other) = (twin.open(&setup).unwrap(), twin.open(&setup).unwrap());

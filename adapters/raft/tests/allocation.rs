@@ -4,7 +4,7 @@
 
 use misrule_engine::Drawer;
 use misrule_raft::raft;
-use misrule_world::{FaultProfile, Report, Rng, Run, Settings, Setup, Watch};
+use misrule_world::{FaultProfile, Report, Rng, Run, Watch};
 
 const STEPS: u64 = 100_000;
 
@@ -26,11 +26,7 @@ fn drive(run: &mut dyn Run, watch: Watch) {
 fn following_allocates_next_to_nothing() {
     let count = |watch: Watch| {
         let target = raft();
-        let setup = Setup {
-            settings: Settings::resolve(&target.settings, &[]).unwrap(),
-            contract: target.contract,
-            lenses: ["pairs@model", "delivery@model", "detailed@model"].map(str::to_owned).to_vec(),
-        };
+        let setup = target.setup(&[], "", &["pairs@model", "delivery@model", "detailed@model"]).unwrap();
         let mut run = target.open(&setup).unwrap();
         // The same executions twice: the first time grows what the second one needs.
         drive(&mut *run, watch);

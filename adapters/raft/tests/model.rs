@@ -6,8 +6,7 @@ use misrule_engine::Drawer;
 use misrule_models::Outcome;
 use misrule_raft::raft;
 use misrule_world::{
-    CRASH_POINT, Choice, DiskOutcome, Failure, FaultProfile, Keep, Report, Rng, Run, Settings, Setup, Tally,
-    Watch,
+    CRASH_POINT, Choice, DiskOutcome, Failure, FaultProfile, Keep, Report, Rng, Run, Tally, Watch,
 };
 
 const FULL: Watch = Watch { keys: false, model: true, conformance: true, trace: false };
@@ -16,13 +15,7 @@ const DISK_REFUSED: &str = "a node starts after its disk has refused an operatio
 
 fn open(given: &[(&str, &str)], contract: &str, lenses: &[&str]) -> Box<dyn Run> {
     let target = raft();
-    let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let setup = Setup {
-        settings: Settings::resolve(&target.settings, &given).unwrap(),
-        contract: target.contract.overridden(contract).unwrap(),
-        lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
-    };
-    target.open(&setup).unwrap()
+    target.open(&target.setup(given, contract, lenses).unwrap()).unwrap()
 }
 
 /// What else is chosen now and then.
@@ -114,10 +107,8 @@ fn what_the_model_does_not_have_is_not_followed() {
         drive(&mut *run, 1, 5_000, FULL, None);
         assert_eq!(run.about().tally.steps_followed, 0);
         let target = raft();
-        let given = [(given.0.to_owned(), given.1.to_owned())];
-        let settings = Settings::resolve(&target.settings, &given).unwrap();
-        let lenses = vec!["pairs@model".to_owned()];
-        let error = target.open(&Setup { settings, contract: target.contract, lenses }).err().unwrap();
+        let setup = target.setup(&[given], "", &["pairs@model"]).unwrap();
+        let error = target.open(&setup).err().unwrap();
         assert!(error.0.contains("use lenses at the implementation"), "{}", error.0);
     }
 }

@@ -4,18 +4,12 @@
 
 use misrule_engine::{Budget, Campaign, Options, Outcome, RecoveryWhen, campaign, check};
 use misrule_raft::{BUGS, raft};
-use misrule_world::{ChoiceKind, Failure, FaultProfile, Settings, Setup};
+use misrule_world::{ChoiceKind, Failure, FaultProfile, Setup};
 
 const LENSES: [&str; 5] = ["pairs@impl", "waiting@impl", "delivery@impl", "message@impl", "detailed@impl"];
 
 fn setup(given: &[(&str, &str)], contract: &str, lenses: &[&str]) -> Setup {
-    let target = raft();
-    let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Setup {
-        settings: Settings::resolve(&target.settings, &given).unwrap(),
-        contract: target.contract.overridden(contract).unwrap(),
-        lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
-    }
+    raft().setup(given, contract, lenses).unwrap()
 }
 
 fn run(setup: &Setup, options: &Options) -> Outcome {

@@ -42,11 +42,10 @@
 //! Left out: multimap tables, renamed tables, several threads, the modes that share a file between processes.
 //!
 //! ```
-//! use misrule_world::{Choice, Keep, NO_SESSION, Report, Settings, Setup, Watch};
+//! use misrule_world::{Choice, Keep, NO_SESSION, Report, Watch};
 //!
 //! let target = misrule_redb::redb();
-//! let settings = Settings::resolve(&target.settings, &[]).unwrap();
-//! let setup = Setup { settings, contract: target.contract, lenses: Vec::new() };
+//! let setup = target.setup(&[], "", &[]).unwrap();
 //! let mut run = target.open(&setup).unwrap();
 //! let mut report = Report::default();
 //! run.reset(1, Watch::default(), &mut report);

@@ -2,9 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use misrule_world::{
-    Choice, Failure, Keep, Menu, NO_SESSION, Report, Rng, Run, Settings, Setup, TraceHash, Watch,
-};
+use misrule_world::{Choice, Failure, Keep, Menu, NO_SESSION, Report, Rng, Run, TraceHash, Watch};
 
 const QUIET: Watch = Watch { keys: false, model: false, conformance: false, trace: false };
 
@@ -12,13 +10,7 @@ const COMMIT: u8 = 3;
 
 fn open(given: &[(&str, &str)], contract: &str) -> Box<dyn Run> {
     let target = misrule_redb::redb();
-    let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let setup = Setup {
-        settings: Settings::resolve(&target.settings, &given).unwrap(),
-        contract: target.contract.overridden(contract).unwrap(),
-        lenses: target.lenses.iter().map(|lens| (*lens).to_owned()).collect(),
-    };
-    target.open(&setup).unwrap()
+    target.open(&target.setup(given, contract, &target.lenses).unwrap()).unwrap()
 }
 
 fn request(operation: u8, argument: u32) -> Choice {

@@ -15,11 +15,10 @@
 //! committed), pre-votes, leader transfer, the catching up of new servers before they are added.
 //!
 //! ```
-//! use misrule_world::{Choice, Report, Settings, Setup, Watch};
+//! use misrule_world::{Choice, Report, Watch};
 //!
 //! let target = misrule_small_raft::small_raft();
-//! let settings = Settings::resolve(&target.settings, &[]).unwrap();
-//! let setup = Setup { settings, contract: target.contract, lenses: vec!["pairs@impl".to_owned()] };
+//! let setup = target.setup(&[], "", &["pairs@impl"]).unwrap();
 //! let mut run = target.open(&setup).unwrap();
 //! let mut report = Report::default();
 //! run.reset(1, Watch { keys: true, ..Watch::default() }, &mut report);

@@ -4,18 +4,12 @@
 
 use misrule_engine::{Budget, Campaign, Drawer, Options, Outcome, campaign};
 use misrule_small_raft::{BUGS, small_raft};
-use misrule_world::{ChoiceKind, FaultProfile, Report, Rng, Run, Settings, Setup, Watch};
+use misrule_world::{ChoiceKind, FaultProfile, Report, Rng, Run, Setup, Watch};
 
 const LENSES: [&str; 2] = ["pairs@impl", "waiting@impl"];
 
 fn setup(given: &[(&str, &str)], contract: &str, lenses: &[&str]) -> Setup {
-    let target = small_raft();
-    let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Setup {
-        settings: Settings::resolve(&target.settings, &given).unwrap(),
-        contract: target.contract.overridden(contract).unwrap(),
-        lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
-    }
+    small_raft().setup(given, contract, lenses).unwrap()
 }
 
 fn run(setup: &Setup, options: &Options) -> Outcome {

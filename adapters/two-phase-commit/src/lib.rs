@@ -15,12 +15,10 @@
 //!
 //! ```
 //! use misrule_two_phase_commit::two_phase_commit;
-//! use misrule_world::{Choice, NO_SESSION, Report, Settings, Setup, Slot, Watch};
+//! use misrule_world::{Choice, NO_SESSION, Report, Slot, Watch};
 //!
 //! let target = two_phase_commit();
-//! let given = [("managers".to_owned(), "2".to_owned())];
-//! let settings = Settings::resolve(&target.settings, &given).unwrap();
-//! let setup = Setup { settings, contract: target.contract, lenses: vec!["pairs@model".to_owned()] };
+//! let setup = target.setup(&[("managers", "2")], "", &["pairs@model"]).unwrap();
 //! let mut run = target.open(&setup).unwrap();
 //! let mut report = Report::default();
 //! run.reset(1, Watch { keys: true, model: true, ..Watch::default() }, &mut report);

@@ -190,6 +190,26 @@ impl Target {
         self
     }
 
+    /// A setup with settings by name and value, words of the contract over the target's own, and lenses by full name.
+    ///
+    /// # Errors
+    /// A setting that the target does not have, a value that it does not take, or words of no contract.
+    pub fn setup(
+        &self,
+        settings: &[(&str, &str)],
+        contract: &str,
+        lenses: &[&str],
+    ) -> Result<Setup, SetupError> {
+        let given: Vec<_> =
+            settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Ok(Setup {
+            settings: Settings::resolve(&self.settings, &given)
+                .map_err(|error| SetupError(error.to_string()))?,
+            contract: self.contract.overridden(contract).map_err(|error| SetupError(error.to_string()))?,
+            lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
+        })
+    }
+
     /// Adds what else the target lets choices control: the disk, draws.
     #[must_use]
     pub fn controls(mut self, more: &[Control]) -> Self {

@@ -4,16 +4,10 @@
 
 use misrule_engine::{Budget, Campaign, Options, Outcome, campaign};
 use misrule_kv::kv;
-use misrule_world::{FaultProfile, Settings, Setup};
+use misrule_world::{FaultProfile, Setup};
 
 pub fn setup(given: &[(&str, &str)], disk: &str, lenses: &[&str]) -> Setup {
-    let target = kv();
-    let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Setup {
-        settings: Settings::resolve(&target.settings, &given).unwrap(),
-        contract: target.contract.overridden(disk).unwrap(),
-        lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
-    }
+    kv().setup(given, disk, lenses).unwrap()
 }
 
 pub fn run(setup: &Setup, options: &Options) -> Outcome {

@@ -6,12 +6,10 @@ use crate::omnipaxos;
 use crate::system::Omnipaxos;
 use misrule_models::LensSet;
 use misrule_models::sequence_paxos::{Rules, SequencePaxos};
-use misrule_world::{Choice, Failure, Follower, Keep, Report, Rng, Run, Settings, Setup, Slot, Watch, World};
+use misrule_world::{Choice, Failure, Follower, Keep, Report, Rng, Run, Setup, Slot, Watch, World};
 
 fn setup(contract: &str) -> Setup {
-    let target = omnipaxos();
-    let settings = Settings::resolve(&target.settings, &[("trim".to_owned(), "off".to_owned())]).unwrap();
-    Setup { settings, contract: target.contract.overridden(contract).unwrap(), lenses: Vec::new() }
+    omnipaxos().setup(&[("trim", "off")], contract, &[]).unwrap()
 }
 
 /// What the first failure is when the target runs over ordered links with this model behind it.

@@ -1,21 +1,12 @@
 //! A random driver over the menu: about 20 % ticks, 5 % requests, deliveries, and rare crashes and isolations.
 
 use misrule_omnipaxos::omnipaxos;
-use misrule_world::{
-    Argument, Choice, Failure, Keep, LinkOrder, Menu, Report, Rng, Run, Settings, Setup, Slot, Watch,
-};
+use misrule_world::{Argument, Choice, Failure, Keep, LinkOrder, Menu, Report, Rng, Run, Slot, Watch};
 
 /// Opens the target with settings, contract words and lenses.
 pub(crate) fn open(settings: &[(&str, &str)], contract: &str, lenses: &[&str]) -> Box<dyn Run> {
     let target = omnipaxos();
-    let given: Vec<_> =
-        settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let setup = Setup {
-        settings: Settings::resolve(&target.settings, &given).expect("settings of the target"),
-        contract: target.contract.overridden(contract).expect("words of a contract"),
-        lenses: lenses.iter().map(|name| (*name).to_owned()).collect(),
-    };
-    target.open(&setup).expect("a valid setup")
+    target.open(&target.setup(settings, contract, lenses).expect("a valid setup")).expect("a valid setup")
 }
 
 /// What a drive did.

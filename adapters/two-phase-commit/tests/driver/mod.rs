@@ -4,9 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a module of tests")]
 
 use misrule_two_phase_commit::two_phase_commit;
-use misrule_world::{
-    Choice, Effect, Failure, Keep, LinkOrder, Menu, Report, Rng, Run, Settings, Setup, Slot, Watch, nth_bit,
-};
+use misrule_world::{Choice, Effect, Failure, Keep, LinkOrder, Menu, Report, Rng, Run, Slot, Watch, nth_bit};
 
 /// Everything on but the trace.
 pub(crate) const ALL: Watch = Watch { keys: true, model: true, conformance: true, trace: false };
@@ -21,13 +19,7 @@ const LADDER: [u32; 5] = [30, 100, 300, 1_000, 3_000];
 /// The target with the given settings and contract words over its own.
 pub(crate) fn open(given: &[(&str, &str)], contract: &str, lenses: &[&str]) -> Box<dyn Run> {
     let target = two_phase_commit();
-    let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let setup = Setup {
-        settings: Settings::resolve(&target.settings, &given).unwrap(),
-        contract: target.contract.overridden(contract).unwrap(),
-        lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
-    };
-    target.open(&setup).unwrap()
+    target.open(&target.setup(given, contract, lenses).unwrap()).unwrap()
 }
 
 /// A choice that brings things forward, no fault and no new work; `None` when there is none left.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests that panics fails the test")]
 
 use misrule_engine::{Campaign, Options, Outcome, campaign};
-use misrule_world::{Settings, Setup, Target};
+use misrule_world::{Setup, Target};
 
 /// Two-phase commit.
 pub fn two_phase_commit() -> Target {
@@ -12,13 +12,7 @@ pub fn two_phase_commit() -> Target {
 
 /// A setup of `target` with settings as `name=value` and lenses by name.
 pub fn setup(target: &Target, settings: &[(&str, &str)], lenses: &[&str]) -> Setup {
-    let given: Vec<_> =
-        settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Setup {
-        settings: Settings::resolve(&target.settings, &given).unwrap(),
-        contract: target.contract,
-        lenses: lenses.iter().map(|lens| (*lens).to_owned()).collect(),
-    }
+    target.setup(settings, "", lenses).unwrap()
 }
 
 /// Runs a campaign to its end.
