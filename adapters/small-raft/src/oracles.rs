@@ -9,7 +9,7 @@ use misrule_models::NodeId;
 use misrule_world::{Answer, ClientEvent, Failure};
 
 /// Judges servers one by one, as they change.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Oracles {
     nodes: Vec<Judged>,
     /// For each term its leaders: bit set.
@@ -21,6 +21,8 @@ pub(crate) struct Oracles {
     /// For each session the number of its call that reads, and what was acknowledged when it asked; 0 where it has none.
     reads: Vec<(u32, u32)>,
 }
+
+misrule_world::clone_in_place!(Oracles { nodes, leaders, committed, acknowledged, reads });
 
 /// What was judged last of a server.
 #[derive(Clone, Copy, Debug, Default)]

@@ -10,6 +10,7 @@ mod clients;
 mod clock;
 pub mod codec;
 mod contract;
+mod copy;
 mod disk;
 mod follow;
 pub mod histories;

@@ -10,7 +10,7 @@ pub(crate) const OUTCOMES_MAX: usize = 16;
 const REFUSALS_MAX: u32 = 1_000;
 
 /// Decisions that wait for the next call, and what became of them.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Faults {
     /// Outcomes, each with how many operations that it can befall come before.
     outcomes: Vec<(DiskOutcome, u16)>,
@@ -24,6 +24,8 @@ pub(crate) struct Faults {
     struck: u32,
     struck_media: u32,
 }
+
+crate::clone_in_place!(Faults { outcomes, point, armed, crashed, done, refused, struck, struck_media });
 
 /// What became of the decisions about a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -19,7 +19,7 @@ const PACK_FROM: usize = 1 << 16;
 pub(super) type Names = Vec<(String, u32)>;
 
 /// All files of a node.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Files {
     inodes: Vec<Inode>,
     free: Vec<u32>,
@@ -36,8 +36,10 @@ pub(super) struct Files {
     pub(super) units: usize,
 }
 
+crate::clone_in_place!(Files { inodes, free, generation, names, durable_names, ops, data, data_needed, bytes, units });
+
 /// A file's content.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Inode {
     /// As the node sees it.
     cached: Vec<u8>,
@@ -45,6 +47,8 @@ struct Inode {
     /// Which file this is: handles of former ones do not fit.
     generation: u32,
 }
+
+crate::clone_in_place!(Inode { cached, durable, generation });
 
 /// An operation that is not durable.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@
 //! grown.
 
 /// A log of records.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Log {
     bytes: Vec<u8>,
     /// For each record its end in `bytes` and its number among the operations of the disk.
@@ -15,6 +15,8 @@ pub(super) struct Log {
     /// follows.
     dropped: Option<usize>,
 }
+
+crate::clone_in_place!(Log { bytes, ends, durable, dropped });
 
 impl Log {
     pub(super) fn clear(&mut self) {

@@ -36,7 +36,7 @@ pub use states::{CrashState, CrashStates};
 pub const OPERATIONS_MAX: u32 = 100_000;
 
 /// One node's disk.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Disk {
     contract: StorageContract,
     log: Log,
@@ -55,6 +55,8 @@ pub(crate) struct Disk {
     changes: u32,
     watch: DiskWatch,
 }
+
+crate::clone_in_place!(Disk { contract, log, files, number, faults, crashed, kept, operations, lines, count, changes, watch });
 
 /// What to record of disk operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
