@@ -1,9 +1,11 @@
 //! `frontier`: return to a rarely visited cell, explore onward, longer on novelty.
 //!
 //! After Go-Explore (Ecoffet et al. 2021, "First return, then explore"), with the parameters of two rounds of trials
-//! (`notes/frontier.md`, second round, section 5), but for the share of random steps and, where the target cannot fork,
-//! the reach of short suffixes: there returning costs steps (`benches/results/frontier-trials.txt`). One configuration
-//! for all targets. Each part can be left out, for ablations.
+//! (`notes/frontier.md`, second round, section 5), but for the share of the random ladder and, where the target cannot
+//! fork, the reach of short suffixes: there returning costs steps (`benches/results/frontier-trials.txt`). Shares are
+//! of cost, not of steps: a step that lenses look at costs more, and so does taking a snapshot up. Cost is counted, never
+//! measured, so that a campaign does not depend on the clock. One configuration for all targets. Each part can be left
+//! out, for ablations.
 
 use super::ladder::EqualSteps;
 use super::random::Random;
@@ -13,13 +15,21 @@ use crate::execute::Execution;
 use misrule_world::{Choice, FaultProfile, Menu, Report, Rng};
 use std::ops::ControlFlow;
 
-/// Parts in 100 of the steps that stay with the random ladder: it bounds the loss where a lens misleads.
-const RANDOM_PART: u64 = 50;
+/// Parts in 100 of the cost that leave the random ladder: what stays bounds the loss where a lens misleads.
+const GUIDED_PART: u64 = 50;
+/// The same for the first [`HEAD`] of a campaign: what the ladder finds soon needs no guidance.
+const GUIDED_PART_HEAD: u64 = 12;
+/// The head of a campaign, in steps that no lens looks at.
+const HEAD: u64 = 4_000_000;
+/// What a step costs that lenses look at.
+const LOOK_COST: u64 = 2;
+/// What taking up a snapshot costs.
+const RETURN_COST: u64 = 40;
 /// Of so many random executions the lenses look at one. The others run as fast as `random` does.
 const LOOK_EVERY: u64 = 8;
-/// Parts in 100 of the steps that go to mutants of kept schedules.
-const MUTANT_PART: u64 = 5;
-/// Mean lengths of the exploring suffix, equal steps each.
+/// Parts in 100 of what leaves the ladder that go to mutants of kept schedules.
+const MUTANT_PART: u64 = 10;
+/// Mean lengths of the exploring suffix, equal cost each.
 const SUFFIXES: [u32; 4] = [20, 200, 1_000, 3_000];
 /// Cells drawn for each pick; the least visited wins.
 const TOURNAMENT: u32 = 8;
@@ -56,11 +66,12 @@ const ONE_SUFFIX: u32 = 332;
 /// The default guidance.
 pub(super) struct Frontier {
     random: Random,
-    random_steps: u64,
     /// Random executions.
     fresh: u64,
-    mutant_steps: u64,
-    all_steps: u64,
+    /// What all executions have cost, those that were not the ladder's, and mutants.
+    cost: u64,
+    guided_cost: u64,
+    mutant_cost: u64,
     suffixes: EqualSteps,
     lenses: EqualSteps,
     steps_max: u32,
@@ -74,10 +85,10 @@ impl Frontier {
         Self {
             without,
             random: Random::new(faults, steps_max),
-            random_steps: 0,
             fresh: 0,
-            mutant_steps: 0,
-            all_steps: 0,
+            cost: 0,
+            guided_cost: 0,
+            mutant_cost: 0,
             suffixes: EqualSteps::new(SUFFIXES.len()),
             lenses: EqualSteps::new(lenses.max(1)),
             steps_max,
@@ -87,6 +98,13 @@ impl Frontier {
 
     fn has(&self, part: Part) -> bool {
         self.without != Some(part)
+    }
+
+    /// Whether the random ladder has had its share.
+    fn is_guided(&self) -> bool {
+        let head = self.cost.min(HEAD);
+        let due = head * GUIDED_PART_HEAD + (self.cost - head) * GUIDED_PART;
+        !self.has(Part::Random) || self.guided_cost * 100 < due
     }
 
     /// A return to a cell that is not far or has a snapshot, and a suffix.
@@ -110,11 +128,11 @@ impl Guidance for Frontier {
         let saves = self.has(Part::Snapshots);
         let fresh = Plan { saves, ..self.random.plan(archive, rng) };
         self.mean = 0;
-        if self.has(Part::Random) && self.random_steps * 100 <= self.all_steps * RANDOM_PART {
+        if !self.is_guided() {
             self.fresh += 1;
             return Plan { keys: self.fresh % LOOK_EVERY == 1, ..fresh };
         }
-        if self.has(Part::Mutants) && self.mutant_steps * 100 <= self.all_steps * MUTANT_PART {
+        if self.has(Part::Mutants) && self.mutant_cost * 100 <= self.guided_cost * MUTANT_PART {
             return Plan { mutate: true, tail: MUTANT_TAIL, arm: MUTANT, ..fresh };
         }
         self.explore(archive, rng).map_or(fresh, |plan| Plan { saves, ..plan })
@@ -129,18 +147,18 @@ impl Guidance for Frontier {
     }
 
     fn learn(&mut self, plan: &Plan, run: &Execution) -> ControlFlow<()> {
-        let steps = u64::from(run.steps());
-        self.all_steps += steps.max(1);
-        match plan.arm {
-            MUTANT => self.mutant_steps += steps,
-            arm if arm >= EXPLORE => {
-                self.suffixes.charge((arm - EXPLORE) >> 8, steps);
-                self.lenses.charge((arm - EXPLORE) & 0xff, steps);
-            }
-            _ => {
-                self.random_steps += steps;
-                return self.random.learn(plan, run);
-            }
+        let steps = u64::from(run.steps()) * if plan.keys { LOOK_COST } else { 1 };
+        let cost = (steps + if run.resumed > 0 { RETURN_COST } else { 0 }).max(1);
+        self.cost += cost;
+        if plan.arm < EXPLORE {
+            return self.random.learn(plan, run);
+        }
+        self.guided_cost += cost;
+        if plan.arm == MUTANT {
+            self.mutant_cost += cost;
+        } else {
+            self.suffixes.charge((plan.arm - EXPLORE) >> 8, cost);
+            self.lenses.charge((plan.arm - EXPLORE) & 0xff, cost);
         }
         ControlFlow::Continue(())
     }

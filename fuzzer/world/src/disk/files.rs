@@ -36,7 +36,18 @@ pub(super) struct Files {
     pub(super) units: usize,
 }
 
-crate::clone_in_place!(Files { inodes, free, generation, names, durable_names, ops, data, data_needed, bytes, units });
+crate::clone_in_place!(Files {
+    inodes,
+    free,
+    generation,
+    names,
+    durable_names,
+    ops,
+    data,
+    data_needed,
+    bytes,
+    units
+});
 
 /// A file's content.
 #[derive(Debug, Default)]

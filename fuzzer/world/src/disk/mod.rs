@@ -56,7 +56,20 @@ pub(crate) struct Disk {
     watch: DiskWatch,
 }
 
-crate::clone_in_place!(Disk { contract, log, files, number, faults, crashed, kept, operations, lines, count, changes, watch });
+crate::clone_in_place!(Disk {
+    contract,
+    log,
+    files,
+    number,
+    faults,
+    crashed,
+    kept,
+    operations,
+    lines,
+    count,
+    changes,
+    watch
+});
 
 /// What to record of disk operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
