@@ -7,29 +7,20 @@ use crate::system::{Kv, WorkloadKind};
 use misrule_history::specifications::Cell;
 use misrule_models::ProjectionLenses;
 use misrule_models::presets::{Pairs, Waiting};
-use misrule_world::histories::Linearizable;
-use misrule_world::{
-    Choice, ClientEvent, Contract, Judge, NodeId, Recovers, Report, Seen, SetupError, System, Tally,
-};
+use misrule_world::histories::{Linearizable, Listener};
+use misrule_world::{Contract, Judge, NodeId, Recovers, Report, Seen, SetupError, System, Tally};
 
 /// The lenses that the judge computes.
 pub(crate) const LENSES: [&str; 3] = ["pairs@impl", "waiting@impl", "durable@impl"];
-
-/// What clients saw, by workload.
-enum Clients {
-    Keys(Box<Linearizable<Cell>>),
-    Cycle(RingIntact),
-    Ignored,
-}
 
 /// Judges the service.
 pub struct KvJudge {
     nodes: NodeId,
     oracles: Oracles,
-    clients: Clients,
-    /// Number of the last call that a client has made, and of the last one before the recovery.
-    calls: u32,
-    calls_before: u32,
+    /// What clients saw; with the workload of keys it is judged.
+    clients: Listener<Cell>,
+    /// With the workload of cycles.
+    ring: Option<RingIntact>,
     projection: Projection,
     lenses: ProjectionLenses<Projection>,
 }
@@ -55,37 +46,21 @@ impl KvJudge {
         let nodes = kv.nodes();
         let oracles = Oracles::new(nodes, contract);
         let workload = kv.workload();
-        let clients = match workload.kind {
-            WorkloadKind::Keys => {
-                Clients::Keys(Box::new(Linearizable::new(kv.vocabulary(), Cell::key_value())))
-            }
-            WorkloadKind::Cycle => Clients::Cycle(RingIntact { elements: workload.keys }),
+        let (history, ring) = match workload.kind {
+            WorkloadKind::Keys => (Some(Linearizable::new(kv.vocabulary(), Cell::key_value())), None),
+            WorkloadKind::Cycle => (None, Some(RingIntact { elements: workload.keys })),
         };
-        Ok(Self { nodes, oracles, clients, calls: 0, calls_before: 0, projection, lenses: sets })
+        Ok(Self { nodes, oracles, clients: Listener::new(history), ring, projection, lenses: sets })
     }
 
     /// Judges from now on the nodes only: what clients saw has its cost.
     pub(crate) fn ignore_clients(&mut self) {
-        self.clients = Clients::Ignored;
+        (self.clients, self.ring) = (Listener::default(), None);
     }
 
     /// The number of the last call that a client had made when the recovery began.
     pub(crate) fn calls_before(&self) -> u32 {
-        self.calls_before
-    }
-
-    /// Looks at what clients did and saw in a step.
-    fn heard(&mut self, clients: &[ClientEvent], report: &mut Report) {
-        for event in clients {
-            if let ClientEvent::Asked { call, .. } = event {
-                self.calls = call.number();
-            }
-        }
-        match &mut self.clients {
-            Clients::Keys(history) => history.after(clients, report),
-            Clients::Cycle(ring) => ring.after(clients, report),
-            Clients::Ignored => {}
-        }
+        self.clients.calls_before()
     }
 
     pub(crate) fn nodes(&self) -> NodeId {
@@ -102,21 +77,16 @@ impl KvJudge {
 
 impl Judge<Kv> for KvJudge {
     fn reset(&mut self, seen: &Seen<'_, Kv>, report: &mut Report) {
-        if let Clients::Keys(history) = &mut self.clients {
-            history.reset();
-        }
-        (self.calls, self.calls_before) = (0, 0);
+        self.clients.reset();
         report.failure = self.oracles.reset(seen);
         self.look(seen, report);
     }
 
     fn after(&mut self, seen: &Seen<'_, Kv>, report: &mut Report) {
         report.failure = self.oracles.check(seen);
-        if !seen.clients.is_empty() {
-            self.heard(seen.clients, report);
-        }
-        if matches!(seen.choice, Choice::Recover { .. }) {
-            self.calls_before = self.calls;
+        self.clients.after(seen.choice, seen.clients, |_| false, report);
+        if let Some(ring) = self.ring {
+            ring.after(seen.clients, report);
         }
         self.look(seen, report);
     }
@@ -130,11 +100,7 @@ impl Judge<Kv> for KvJudge {
     }
 
     fn tally(&self) -> Tally {
-        let undecided = match &self.clients {
-            Clients::Keys(history) => vec![history.undecided()],
-            Clients::Cycle(_) | Clients::Ignored => Vec::new(),
-        };
-        Tally { undecided, ..Tally::default() }
+        Tally { undecided: self.clients.undecided(), ..Tally::default() }
     }
 }
 

@@ -16,10 +16,9 @@ use crate::message::Wire;
 use crate::system::{APPEND, FLUSH_TICKS, Omnipaxos, RECONNECTED, Role, View};
 use misrule_models::sequence_paxos::{self as model, Action, Ballot, Phase, Rules, SequencePaxos, State};
 use misrule_models::{Event, NodeId};
-use misrule_world::{Choice, Input, LinkOrder, Mapping, Seen, Setup};
+use misrule_world::{Choice, Input, LinkOrder, Mapping, Seen, Setup, differ};
 use omnipaxos::messages::sequence_paxos::PaxosMsg;
 use std::cell::RefCell;
-use std::fmt::Debug;
 
 const HEARTBEATS: &str = "messages of the leader election";
 const TRIMMING: &str = "trimming";
@@ -229,11 +228,6 @@ fn wrong_variable(seen: &Seen<'_, Omnipaxos>, state: &State, node: NodeId) -> Op
         .or_else(|| differ(node, "decided", &(image.decided() as u32), &ours.decided))
         .or_else(|| differ(node, "log", &log, &(ours.log.len(), ours.log.digest())))
         .or_else(|| differ(node, "accepting", &accepting, &(ours.phase == Phase::Accept)))
-}
-
-fn differ<T: PartialEq + Debug>(node: NodeId, variable: &str, theirs: &T, ours: &T) -> Option<String> {
-    let text = || format!("{variable}: node {} has {theirs:?}, the model {ours:?}", node + 1);
-    (theirs != ours).then(text)
 }
 
 #[cfg(test)]

@@ -7,10 +7,8 @@ use crate::system::Openraft;
 use misrule_history::specifications::Cell;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
 use misrule_models::{LensSet, NodeId, ProjectionLenses};
-use misrule_world::histories::Linearizable;
-use misrule_world::{
-    Choice, ClientEvent, Follower, Judge, Recovers, Report, Seen, Setup, SetupError, System, Tally,
-};
+use misrule_world::histories::{Linearizable, Listener};
+use misrule_world::{Choice, Follower, Judge, Recovers, Report, Seen, Setup, SetupError, System, Tally};
 use std::fmt::Display;
 
 /// The lenses that the judge computes.
@@ -37,15 +35,8 @@ pub struct OpenraftJudge {
     sometimes: [u64; SOMETIMES.len()],
     /// `None` where the model has no such settings.
     follower: Option<Follower<Openraft, Steps>>,
-    /// What clients saw; `None` where nobody looks.
-    clients: Option<Box<Linearizable<Cell>>>,
-    /// Sessions that ask for something else than the specification has: bit set.
-    operators: u64,
-    /// What the others did and saw in a step; its memory is used again.
-    heard: Vec<ClientEvent>,
-    /// Number of the last call that a client has made, and of the last one before the recovery.
-    calls: u32,
-    pub(crate) calls_before: u32,
+    /// What clients saw; nobody judges it where the settings say so.
+    pub(crate) clients: Listener<Cell>,
     projection: Projection,
     lenses: ProjectionLenses<Projection>,
 }
@@ -57,9 +48,8 @@ impl OpenraftJudge {
         let changes = settings.word("membership") != "off" || settings.integer("learners") > 0;
         let possible = if changes { CHANGED | JOINT } else { 0 }
             | if settings.is_on("snapshots") { INSTALLED } else { 0 };
-        let clients = settings
-            .is_on("history")
-            .then(|| Box::new(Linearizable::new(system.vocabulary(), Cell::key_value())));
+        let clients =
+            settings.is_on("history").then(|| Linearizable::new(system.vocabulary(), Cell::key_value()));
         let mut lenses = ProjectionLenses::default();
         let mut at_model = LensSet::default();
         for (position, lens) in setup.lenses.iter().enumerate() {
@@ -93,11 +83,7 @@ impl OpenraftJudge {
             promises: settings.word("elections") == "ticks" && settings.word("tasks") != "step" && !changes,
             oracles: Oracles::default(),
             follower: model.map(|model| Follower::new(model, Steps::default(), at_model)),
-            clients,
-            operators: 0,
-            heard: Vec::new(),
-            calls: 0,
-            calls_before: 0,
+            clients: Listener::new(clients),
             projection: Projection::new(!lenses.inboxes.is_empty()),
             lenses,
         })
@@ -108,11 +94,7 @@ impl Judge<Openraft> for OpenraftJudge {
     fn reset(&mut self, seen: &Seen<'_, Openraft>, report: &mut Report) {
         self.oracles.reset(seen.views.len());
         self.seen = 0;
-        if let Some(clients) = &mut self.clients {
-            clients.reset();
-            self.operators = 0;
-        }
-        (self.calls, self.calls_before) = (0, 0);
+        self.clients.reset();
         if seen.watch.keys {
             self.projection.reset(seen);
             self.lenses.keys(&self.projection, (seen.touched, seen.touched), &mut report.keys);
@@ -136,7 +118,8 @@ impl Judge<Openraft> for OpenraftJudge {
                 report.failure.get_or_insert(failure);
             }
         }
-        self.listen(seen, report);
+        let is_of_operators = |operation| seen.system.is_of_operators(operation);
+        self.clients.after(seen.choice, seen.clients, is_of_operators, report);
         if seen.watch.keys {
             let changed = self.projection.update(seen);
             self.lenses.keys(&self.projection, changed, &mut report.keys);
@@ -155,12 +138,11 @@ impl Judge<Openraft> for OpenraftJudge {
     }
 
     fn tally(&self) -> Tally {
-        let undecided = self.clients.iter().map(|clients| clients.undecided()).collect();
         let model = self.follower.as_ref().map_or_else(Tally::default, Follower::tally);
         let possible = (0..).zip(SOMETIMES).filter(|(at, _)| self.possible & 1 << at != 0);
         let ours = possible.map(|(at, name)| (name, self.sometimes[at]));
         let sometimes = ours.chain(model.sometimes.iter().copied()).collect();
-        Tally { undecided, sometimes, ..model }
+        Tally { undecided: self.clients.undecided(), sometimes, ..model }
     }
 
     fn model_fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
@@ -179,35 +161,4 @@ impl OpenraftJudge {
             *count += u64::from(new & 1 << at != 0);
         }
     }
-
-    /// Judges what clients did and saw.
-    fn listen(&mut self, seen: &Seen<'_, Openraft>, report: &mut Report) {
-        if let Choice::Recover { .. } = seen.choice {
-            self.calls_before = self.calls;
-        }
-        for event in seen.clients {
-            if let ClientEvent::Asked { call, .. } = event {
-                self.calls = call.number();
-            }
-        }
-        if let Some(clients) = &mut self.clients {
-            self.heard.clear();
-            let operators = &mut self.operators;
-            self.heard.extend(seen.clients.iter().filter(|event| hears(operators, **event, seen.system)));
-            clients.after(&self.heard, report);
-        }
-    }
-}
-
-/// Whether an event is of the specification: not of a session that does what operators do.
-fn hears(operators: &mut u64, event: ClientEvent, system: &Openraft) -> bool {
-    let (ClientEvent::Asked { call, .. }
-    | ClientEvent::Retried { call, .. }
-    | ClientEvent::Answered { call, .. }
-    | ClientEvent::Abandoned { call }) = event;
-    if let ClientEvent::Asked { operation, .. } = event {
-        let bit = u64::from(system.is_of_operators(operation)) << call.session();
-        *operators = *operators & !(1 << call.session()) | bit;
-    }
-    *operators & (1 << call.session()) == 0
 }

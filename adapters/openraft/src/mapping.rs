@@ -40,12 +40,11 @@ use crate::view::View;
 use messages::{rank, to_entry, to_model, upto};
 use misrule_models::raft::{self as model, Action, Envelope, Message, Projection, Rules, State};
 use misrule_models::{Event, Log, NodeId};
-use misrule_world::{Choice, DiskOperation, Input, Mapping, Seen, Setup};
+use misrule_world::{Choice, DiskOperation, Input, Mapping, Seen, Setup, differ};
 use openraft::ServerState;
 use openraft::raft::AppendEntriesResponse;
 use shadow::Shadow;
 use std::cell::RefCell;
-use std::fmt::Debug;
 
 const LINKS: &str = "what happens to links and to messages on them";
 const UNHEARD: &str = "an answer that nobody waits for any more";
@@ -331,9 +330,4 @@ impl Mapping<Openraft> for Steps {
             .or_else(|| differ(node, "commit", &theirs.commit, &ours.commit))
             .or_else(|| differ(node, "log", &(theirs.length, theirs.log), &(ours.length, ours.log)))
     }
-}
-
-fn differ<T: PartialEq + Debug>(node: NodeId, variable: &str, theirs: &T, ours: &T) -> Option<String> {
-    let text = || format!("{variable}: node {} has {theirs:?}, the model {ours:?}", node + 1);
-    (theirs != ours).then(text)
 }

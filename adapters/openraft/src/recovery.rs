@@ -33,7 +33,7 @@ impl Recovers<Openraft> for OpenraftJudge {
 
     /// A call that a client has made since has taken effect at a majority.
     fn progressed(&self, now: &Recovering<'_, Openraft>) -> bool {
-        let has_called = |view: &&View| view.called() > self.calls_before;
+        let has_called = |view: &&View| view.called() > self.clients.calls_before();
         now.core_views().filter(has_called).count() > usize::from(self.nodes) / 2
     }
 

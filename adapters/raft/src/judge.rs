@@ -8,10 +8,8 @@ use crate::system::Raft;
 use misrule_history::specifications::Cell;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
 use misrule_models::{LensSet, ProjectionLenses};
-use misrule_world::histories::Linearizable;
-use misrule_world::{
-    Choice, ClientEvent, Follower, Judge, NodeId, Recovers, Report, Seen, Setup, SetupError, System, Tally,
-};
+use misrule_world::histories::{Linearizable, Listener};
+use misrule_world::{Follower, Judge, NodeId, Recovers, Report, Seen, Setup, SetupError, System, Tally};
 use std::fmt::Display;
 
 /// The lenses that the judge can compute.
@@ -38,15 +36,8 @@ pub struct RaftJudge {
     oracles: Oracles,
     /// `None` where the model has no such settings.
     follower: Option<Follower<Raft, Steps>>,
-    /// What clients saw; `None` where nobody looks.
-    clients: Option<Box<Linearizable<Cell>>>,
-    /// Sessions that ask for something else than the specification has: bit set.
-    operators: u64,
-    /// What the others did and saw in a step; its memory is used again.
-    heard: Vec<ClientEvent>,
-    /// Number of the last call that a client has made, and of the last one before the recovery.
-    calls: u32,
-    pub(crate) calls_before: u32,
+    /// What clients saw; nobody judges it where the settings say so.
+    pub(crate) clients: Listener<Cell>,
     /// With changes of membership nothing is promised.
     promises: bool,
     pub(crate) nodes: NodeId,
@@ -64,7 +55,7 @@ impl RaftJudge {
     pub(crate) fn new(raft: &Raft, setup: &Setup) -> Result<Self, SetupError> {
         let mut judge = Self::default();
         if setup.settings.is_on("history") {
-            judge.clients = Some(Box::new(Linearizable::new(raft.vocabulary(), Cell::key_value())));
+            judge.clients = Listener::new(Some(Linearizable::new(raft.vocabulary(), Cell::key_value())));
         }
         let settings = &setup.settings;
         judge.nodes = settings.integer("nodes") as NodeId;
@@ -119,11 +110,7 @@ impl RaftJudge {
 impl Judge<Raft> for RaftJudge {
     fn reset(&mut self, seen: &Seen<'_, Raft>, report: &mut Report) {
         self.oracles.reset(seen.views.len());
-        if let Some(clients) = &mut self.clients {
-            clients.reset();
-            self.operators = 0;
-        }
-        (self.calls, self.calls_before) = (0, 0);
+        self.clients.reset();
         for (node, view) in seen.views.iter().enumerate() {
             report.failure = report.failure.take().or_else(|| self.oracles.check(node as u8, view));
         }
@@ -153,20 +140,8 @@ impl Judge<Raft> for RaftJudge {
                 }
             }
         }
-        if let Choice::Recover { .. } = seen.choice {
-            self.calls_before = self.calls;
-        }
-        for event in seen.clients {
-            if let ClientEvent::Asked { call, .. } = event {
-                self.calls = call.number();
-            }
-        }
-        if let Some(clients) = &mut self.clients {
-            self.heard.clear();
-            self.heard
-                .extend(seen.clients.iter().filter(|event| hears(&mut self.operators, **event, seen.system)));
-            clients.after(&self.heard, report);
-        }
+        let is_of_operators = |operation| seen.system.is_of_operators(operation);
+        self.clients.after(seen.choice, seen.clients, is_of_operators, report);
         if seen.watch.keys {
             let changed = self.projection.update(seen);
             self.lenses.keys(&self.projection, changed, &mut report.keys);
@@ -190,8 +165,7 @@ impl Judge<Raft> for RaftJudge {
         // The model's counts tell of the executions that it followed; where an oracle sees the same, that tells more.
         let further = model.sometimes.iter().filter(|(name, _)| !SOMETIMES.contains(name));
         let sometimes = sometimes.chain(further.copied()).collect();
-        let undecided = self.clients.iter().map(|clients| clients.undecided()).collect();
-        Tally { sometimes, undecided, ..model }
+        Tally { sometimes, undecided: self.clients.undecided(), ..model }
     }
 
     fn model_fields(&self, visit: &mut dyn FnMut(&str, &dyn Display)) {
@@ -199,17 +173,4 @@ impl Judge<Raft> for RaftJudge {
             follower.fields(visit);
         }
     }
-}
-
-/// Whether an event is of the specification: not of a session that does what operators do.
-fn hears(operators: &mut u64, event: ClientEvent, raft: &Raft) -> bool {
-    let (ClientEvent::Asked { call, .. }
-    | ClientEvent::Retried { call, .. }
-    | ClientEvent::Answered { call, .. }
-    | ClientEvent::Abandoned { call }) = event;
-    if let ClientEvent::Asked { operation, .. } = event {
-        let bit = u64::from(raft.is_of_operators(operation)) << call.session();
-        *operators = *operators & !(1 << call.session()) | bit;
-    }
-    *operators & (1 << call.session()) == 0
 }

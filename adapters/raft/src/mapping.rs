@@ -40,11 +40,10 @@ use crate::view::{Role, View};
 use messages::{Spare, to_entry, to_model};
 use misrule_models::raft::{self as model, Action, Envelope, Message, Projection, Rules, State};
 use misrule_models::{Event, Log, NodeId};
-use misrule_world::{Choice, DiskOperation, Input, Keep, Mapping, Seen, Settings, Setup};
+use misrule_world::{Choice, DiskOperation, Input, Keep, Mapping, Seen, Settings, Setup, differ};
 use raft::eraftpb::{Message as Theirs, MessageType};
 use shadow::Shadow;
 use std::cell::RefCell;
-use std::fmt::Debug;
 
 const LINKS: &str = "what happens to links and to messages on them";
 const QUIET: &str = "a step after which the node is as it was";
@@ -422,9 +421,4 @@ impl Mapping<Raft> for Steps {
             .or_else(|| differ(node, "commit", &theirs.commit, &ours.commit))
             .or_else(|| differ(node, "log", &(theirs.length, theirs.log), &(ours.length, ours.log)))
     }
-}
-
-fn differ<T: PartialEq + Debug>(node: NodeId, variable: &str, theirs: &T, ours: &T) -> Option<String> {
-    let text = || format!("{variable}: node {} has {theirs:?}, the model {ours:?}", node + 1);
-    (theirs != ours).then(text)
 }

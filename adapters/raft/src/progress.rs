@@ -28,7 +28,7 @@ impl Recovers<Raft> for RaftJudge {
 
     /// A call that a client has made since has taken effect at each node of the core.
     fn progressed(&self, now: &Recovering<'_, Raft>) -> bool {
-        now.core_views().all(|view| view.called() > self.calls_before)
+        now.core_views().all(|view| view.called() > self.clients.calls_before())
     }
 
     fn waits_for(&self, now: &Recovering<'_, Raft>, node: NodeId) -> String {

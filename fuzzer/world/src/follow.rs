@@ -6,7 +6,7 @@ use crate::probe::{self, Section};
 use crate::report::{Failure, Report};
 use crate::system::System;
 use misrule_models::{Event, Fields, Kind, LensSet, Model, NodeId, Position, Walk, Walked};
-use std::fmt::Display;
+use std::fmt::{Debug, Display};
 
 /// How steps of a system read as actions of a model.
 pub trait Mapping<S: System>: 'static {
@@ -41,6 +41,12 @@ pub trait Mapping<S: System>: 'static {
         state: &<Self::Model as Model>::State,
         full: bool,
     ) -> Option<String>;
+}
+
+/// What [`Mapping::compare`] says of a variable of a node: nothing where `theirs`, the implementation's, is the model's.
+pub fn differ<T: PartialEq + Debug>(node: NodeId, variable: &str, theirs: &T, ours: &T) -> Option<String> {
+    let text = || format!("{variable}: node {} has {theirs:?}, the model {ours:?}", node + 1);
+    (theirs != ours).then(text)
 }
 
 /// The deviation that every follower declares: a node starts after it stopped in the middle of a call. What the call

@@ -44,7 +44,7 @@ pub use disk::{
     CrashState, CrashStates, DISK_BYTES_MAX, DiskError, DiskFile, DiskHandle, DiskOperation, DiskOutcome,
     OPERATIONS_MAX,
 };
-pub use follow::{CRASH_POINT, Followed, Follower, Mapping};
+pub use follow::{CRASH_POINT, Followed, Follower, Mapping, differ};
 pub use judge::{Judge, Seen, Tally};
 pub use keep::{Keep, KeepError, KeepShape};
 pub use links::Links;

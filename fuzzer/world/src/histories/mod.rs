@@ -7,9 +7,11 @@
 //! gives up a call goes on as a new process.
 
 mod linearizable;
+mod listener;
 mod writes;
 
 pub use linearizable::{CONFIGURATIONS_MAX, Linearizable};
+pub use listener::Listener;
 pub use writes::{Repeats, Writes};
 
 use crate::clients::{Answer, Call, ClientEvent};
