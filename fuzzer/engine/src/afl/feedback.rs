@@ -60,20 +60,13 @@ impl<EM, OT: MatchName, S> Feedback<EM, Candidate, OT, S> for NewCellFeedback {
     ) -> Result<(), Error> {
         let observed = &run(observers, &self.handle)?.observed;
         let keep = observed.met.last().map_or(0, |met| met.step);
-        let way = match testcase.input() {
-            // A run that followed its way shares it.
-            Some(input) if !input.mutant && observed.execution.skipped == 0 && keep <= input.way.len() => {
-                input.way.cut(keep)
-            }
-            Some(input) if !input.mutant && observed.execution.skipped == 0 => {
-                let resumed = observed.execution.resumed;
-                let drawn = (input.way.len() - resumed) as usize..(keep - resumed) as usize;
-                input.way.then(&observed.execution.choices[drawn])
-            }
-            Some(input) if observed.execution.resumed > 0 => {
-                input.way.then(&observed.execution.choices).cut(keep)
-            }
-            _ => Way::new(&observed.execution.choices[..keep as usize]),
+        let (choices, resumed) = (&observed.execution.choices, observed.execution.resumed);
+        // A run that followed its way, or went on from the end of it, shares it.
+        let follows = |input: &&Candidate| !input.mutant && (observed.execution.skipped == 0 || resumed > 0);
+        let way = match testcase.input().as_ref().filter(follows).map(|input| &input.way) {
+            Some(way) if keep <= way.len() => way.cut(keep),
+            Some(way) => way.then(&choices[(way.len() - resumed) as usize..(keep - resumed) as usize]),
+            None => Way::new(&choices[..keep as usize]),
         };
         testcase.set_input(Candidate { way, tail: None, mutant: false });
         testcase.add_metadata(CellDepths(observed.met.iter().map(|met| met.step).collect()));
