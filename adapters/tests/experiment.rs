@@ -244,15 +244,24 @@ fn the_ladder_has_every_planted_bug() {
 
 #[test]
 fn comparisons_are_as_they_were_registered() {
-    for (file, registration) in
-        [("first", "bf2449f7f0b785cf"), ("second", "c21d85d5ba52ed94"), ("third", "f5d5854d9dc6dc03")]
-    {
+    // Cells, seconds that all campaigns may take, and the hash.
+    let registered = [
+        ("first", 10, 16_000.0, "bf2449f7f0b785cf"),
+        ("second", 10, 16_000.0, "c21d85d5ba52ed94"),
+        ("third", 10, 16_000.0, "f5d5854d9dc6dc03"),
+        ("fourth", 14, 14_000.0, "d3d62659de2984f7"),
+        ("granularity", 24, 4_800.0, "97e5d7e5894297b8"),
+        ("granularity-persistence", 4, 800.0, "2fac0d23d630db51"),
+        ("ablation", 14, 5_600.0, "1b2e90b127f2f33d"),
+        ("strategies", 36, 2_160.0, "4e645af30e1e7046"),
+    ];
+    for (file, cells, seconds, registration) in registered {
         let planned = dry_run(&format!("benches/experiments/{file}.toml"));
-        assert_eq!(planned["cells"].as_array().unwrap().len(), 10);
+        assert_eq!(planned["cells"].as_array().unwrap().len(), cells, "{file}");
         let hours = planned["cpu_hours_left"].as_f64().unwrap();
-        assert!((hours - 16_000.0 / 3_600.0).abs() < 1e-9, "{hours}");
+        assert!((hours - seconds / 3_600.0).abs() < 1e-9, "{file}: {hours}");
         // Results of another one could not be compared with these.
-        assert_eq!(planned["registration"], registration);
+        assert_eq!(planned["registration"], registration, "{file}");
     }
 }
 
