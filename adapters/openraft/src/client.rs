@@ -101,11 +101,10 @@ impl Outcomes {
         lock(&self.open).push((call, outcome));
     }
 
-    /// How many entries are to be applied before a read is answered.
-    fn needed(&self, image: &Image, upto: u64) -> u64 {
-        let length =
-            self.leads_on.filter(|(vote, _)| image.vote() == Some(*vote)).map_or(0, |(_, length)| length);
-        upto.max(length)
+    /// How many entries are to be applied, at the least, before a read is answered that is asked now. That stays so when
+    /// the node leads no more: what it was allowed to read then is no fresher.
+    fn least(&self, image: &Image) -> u64 {
+        self.leads_on.filter(|(vote, _)| image.vote() == Some(*vote)).map_or(0, |(_, length)| length)
     }
 }
 
@@ -175,9 +174,10 @@ impl Node {
             return self.outcomes.tell(call, Outcome::Read(key, 0));
         }
         let (raft, outcomes) = (self.raft.clone(), self.outcomes.clone());
+        let least = outcomes.least(&lock(&self.store.image));
         self.call("read", async move {
             if let Ok((upto, _)) = raft.get_read_log_id().await {
-                outcomes.tell(call, Outcome::Read(key, upto.next_index()));
+                outcomes.tell(call, Outcome::Read(key, upto.next_index().max(least)));
             }
         });
     }
@@ -192,9 +192,7 @@ impl Node {
         open.retain(|&(call, outcome)| {
             let answer = match outcome {
                 Outcome::Answer(answer) => answer,
-                Outcome::Read(_, upto) if image.applied.next_index() < self.outcomes.needed(&image, upto) => {
-                    return true;
-                }
+                Outcome::Read(_, upto) if image.applied.next_index() < upto => return true,
                 Outcome::Read(key, _) => image.registers.get(key),
             };
             cx.answer(call, answer);
