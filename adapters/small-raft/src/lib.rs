@@ -22,9 +22,10 @@
 //! let mut run = target.open(&setup).unwrap();
 //! let mut report = Report::default();
 //! run.reset(1, Watch { keys: true, ..Watch::default() }, &mut report);
-//! // A server that hears of no leader asks for votes, once its term and its own vote are synced.
-//! run.step(Choice::Timer { node: 0, timer: 0 }, &mut report);
-//! run.step(Choice::Timer { node: 0, timer: 0 }, &mut report);
+//! // A server that hears of no leader while its timer fires four times asks for votes, once its term and vote are synced.
+//! for _ in 0..4 {
+//!     run.step(Choice::Timer { node: 0, timer: 0 }, &mut report);
+//! }
 //! assert_eq!(run.menu().waiting, 0);
 //! run.step(Choice::Local { node: 0, step: 0 }, &mut report);
 //! assert_eq!(run.menu().waiting, 2);
