@@ -4,8 +4,8 @@
 /// derived `Clone` does not: snapshots are taken up hundreds of thousands of times in a campaign.
 #[macro_export]
 macro_rules! clone_in_place {
-    ($name:ty { $($field:ident),* $(,)? }) => {
-        impl Clone for $name {
+    ($name:ident $(<$parameter:ident>)? { $($field:ident),* $(,)? }) => {
+        impl$(<$parameter: Clone>)? Clone for $name$(<$parameter>)? {
             fn clone(&self) -> Self {
                 let Self { $($field),* } = self;
                 Self { $($field: $field.clone()),* }

@@ -5,7 +5,7 @@ use misrule_models::NodeId;
 use std::collections::VecDeque;
 
 /// All links of a world.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Links<M> {
     nodes: NodeId,
     /// For each link (`from * nodes + to`) what waits there, in order, with kinds.
@@ -15,6 +15,7 @@ pub struct Links<M> {
     /// Bit set of receivers whose entry in `changed` is not 0: most steps touch none or one.
     receivers: u64,
 }
+crate::clone_in_place!(Links<M> { nodes, all, changed, receivers });
 
 impl<M: Clone> Links<M> {
     pub(crate) fn new(nodes: NodeId) -> Self {
@@ -24,13 +25,6 @@ impl<M: Clone> Links<M> {
 
     fn index(&self, from: NodeId, to: NodeId) -> usize {
         usize::from(from) * usize::from(self.nodes) + usize::from(to)
-    }
-
-    /// Becomes equal to `other`, a copy of these links, in the space that there is.
-    pub(crate) fn copy_from(&mut self, other: &Self) {
-        self.all.clone_from(&other.all);
-        self.changed.clone_from(&other.changed);
-        self.receivers = other.receivers;
     }
 
     pub(crate) fn clear(&mut self) {

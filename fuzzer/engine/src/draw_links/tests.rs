@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 
 fn world() -> Box<dyn Run> {
     let target = misrule_two_phase_commit::two_phase_commit();
-    let settings = misrule_world::Settings::resolve(&target.settings, &[]).unwrap();
-    let setup = misrule_world::Setup { settings, contract: target.contract, lenses: Vec::new() };
-    let mut run = target.open(&setup).unwrap();
+    let mut run = target.open(&target.setup(&[], "", &[]).unwrap()).unwrap();
     run.reset(1, Watch::default(), &mut Report::default());
     run
 }

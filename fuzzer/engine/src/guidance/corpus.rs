@@ -4,7 +4,7 @@
 //! Fuzzing as Markov Chain", section 4): of eight drawn cells the least visited is taken, and the schedule that
 //! owns it gets the mutant. Our mutators work on it once; then some steps are drawn.
 
-use super::ladder::EqualSteps;
+use super::ladder::EqualShares;
 use super::random::Random;
 use super::{Guidance, Plan};
 use crate::archive::Archive;
@@ -25,13 +25,13 @@ pub(super) struct Corpus {
     random: Random,
     random_steps: u64,
     all_steps: u64,
-    tails: EqualSteps,
+    tails: EqualShares,
 }
 
 impl Corpus {
     pub(super) fn new(faults: FaultProfile, steps_max: u32) -> Self {
         let random = Random::new(faults, steps_max);
-        Self { random, random_steps: 0, all_steps: 0, tails: EqualSteps::new(TAILS.len()) }
+        Self { random, random_steps: 0, all_steps: 0, tails: EqualShares::new(TAILS.len()) }
     }
 }
 

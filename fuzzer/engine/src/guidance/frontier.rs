@@ -7,7 +7,7 @@
 //! measured, so that a campaign does not depend on the clock. One configuration for all targets. Each part can be left
 //! out, for ablations.
 
-use super::ladder::EqualSteps;
+use super::ladder::EqualShares;
 use super::random::Random;
 use super::{Guidance, Plan};
 use crate::archive::Archive;
@@ -72,8 +72,8 @@ pub(super) struct Frontier {
     cost: u64,
     guided_cost: u64,
     mutant_cost: u64,
-    suffixes: EqualSteps,
-    lenses: EqualSteps,
+    suffixes: EqualShares,
+    lenses: EqualShares,
     steps_max: u32,
     without: Option<Part>,
     /// Suffix mean of the execution that runs; 0 outside exploration.
@@ -89,8 +89,8 @@ impl Frontier {
             cost: 0,
             guided_cost: 0,
             mutant_cost: 0,
-            suffixes: EqualSteps::new(SUFFIXES.len()),
-            lenses: EqualSteps::new(lenses.max(1)),
+            suffixes: EqualShares::new(SUFFIXES.len()),
+            lenses: EqualShares::new(lenses.max(1)),
             steps_max,
             mean: 0,
         }
@@ -147,8 +147,9 @@ impl Guidance for Frontier {
     }
 
     fn learn(&mut self, plan: &Plan, run: &Execution) -> ControlFlow<()> {
-        let steps = u64::from(run.steps()) * if plan.keys { LOOK_COST } else { 1 };
-        let cost = (steps + if run.resumed > 0 { RETURN_COST } else { 0 }).max(1);
+        let of_steps = u64::from(run.steps()) * if plan.keys { LOOK_COST } else { 1 };
+        let of_return = if run.resumed > 0 { RETURN_COST } else { 0 };
+        let cost = (of_steps + of_return).max(1);
         self.cost += cost;
         if plan.arm < EXPLORE {
             return self.random.learn(plan, run);

@@ -1,24 +1,24 @@
-//! Equal steps for each of several alternatives.
+//! Equal shares of steps or of cost for each of several alternatives.
 
-/// Shares steps equally between arms: the arm that has used the fewest comes next.
+/// Shares steps, or what they cost, equally between arms: the arm that has used the fewest comes next.
 #[derive(Clone, Debug)]
-pub(super) struct EqualSteps {
+pub(super) struct EqualShares {
     used: Vec<u64>,
 }
 
-impl EqualSteps {
+impl EqualShares {
     pub(super) fn new(arms: usize) -> Self {
         Self { used: vec![0; arms] }
     }
 
-    /// The arm that has used the fewest steps; the first of several.
+    /// The arm that has used the fewest; the first of several.
     pub(super) fn next(&self) -> usize {
         let fewest = self.used.iter().enumerate().min_by_key(|(_, used)| **used);
         fewest.map_or(0, |(arm, _)| arm)
     }
 
-    pub(super) fn charge(&mut self, arm: usize, steps: u64) {
-        self.used[arm] += steps.max(1);
+    pub(super) fn charge(&mut self, arm: usize, used: u64) {
+        self.used[arm] += used.max(1);
     }
 }
 
@@ -39,7 +39,7 @@ pub(super) fn lengths(steps_max: u32) -> Vec<u32> {
 #[derive(Clone, Debug)]
 pub(crate) struct Ladder {
     lengths: Vec<u32>,
-    shares: EqualSteps,
+    shares: EqualShares,
     /// The length that came last, by position.
     last: usize,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Ladder {
 impl Ladder {
     pub(crate) fn new(steps_max: u32) -> Self {
         let lengths = lengths(steps_max);
-        Self { shares: EqualSteps::new(lengths.len()), lengths, last: 0 }
+        Self { shares: EqualShares::new(lengths.len()), lengths, last: 0 }
     }
 
     /// The next length.
@@ -64,11 +64,11 @@ impl Ladder {
 
 #[cfg(test)]
 mod tests {
-    use super::EqualSteps;
+    use super::EqualShares;
 
     #[test]
     fn steps_are_shared_equally() {
-        let mut arms = EqualSteps::new(3);
+        let mut arms = EqualShares::new(3);
         let mut used = [0_u64; 3];
         for _ in 0..10_000 {
             let arm = arms.next();

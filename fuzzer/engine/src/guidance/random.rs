@@ -1,6 +1,6 @@
 //! `random`: enabled choices by weight, and a ladder of lengths. Everything else is measured against it.
 
-use super::ladder::{EqualSteps, lengths};
+use super::ladder::{EqualShares, lengths};
 use super::{Guidance, Plan};
 use crate::archive::Archive;
 use crate::draw::Drawer;
@@ -12,14 +12,14 @@ use std::ops::ControlFlow;
 pub(super) struct Random {
     drawer: Drawer,
     lengths: Vec<u32>,
-    shares: EqualSteps,
+    shares: EqualShares,
     fresh: bool,
 }
 
 impl Random {
     pub(super) fn new(faults: FaultProfile, steps_max: u32) -> Self {
         let lengths = lengths(steps_max);
-        let shares = EqualSteps::new(lengths.len());
+        let shares = EqualShares::new(lengths.len());
         Self { drawer: Drawer::new(faults), lengths, shares, fresh: true }
     }
 

@@ -73,7 +73,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
         self.disks.clone_from(&saved.disks);
         self.views.clone_from(&saved.views);
-        self.links.copy_from(&saved.links);
+        self.links.clone_from(&saved.links);
         self.cx.draws.clone_from(&saved.draws);
         self.clients.copy_from(&saved.clients);
         self.menu.clone_from(&saved.menu);
