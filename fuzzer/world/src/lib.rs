@@ -28,6 +28,7 @@ mod rng;
 mod run;
 mod schedule;
 mod settings;
+mod slab;
 mod storage;
 mod system;
 mod target;

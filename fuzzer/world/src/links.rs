@@ -1,6 +1,7 @@
 //! Links: the messages that wait between nodes.
 
 use crate::choice::Slot;
+use crate::slab::Slab;
 use misrule_models::NodeId;
 use std::collections::VecDeque;
 
@@ -8,19 +9,21 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct Links<M> {
     nodes: NodeId,
-    /// For each link (`from * nodes + to`) what waits there, in order, with kinds.
-    all: Vec<VecDeque<(M, u8)>>,
+    /// What waits, and what is on its way onto a link or off it.
+    pub(crate) messages: Slab<M>,
+    /// For each link (`from * nodes + to`) what waits there, in order: the message's number and kind.
+    all: Vec<VecDeque<(u32, u8)>>,
     /// For each receiver, bit set of the kinds that this step added or took away.
     changed: Vec<u64>,
     /// Bit set of receivers whose entry in `changed` is not 0: most steps touch none or one.
     receivers: u64,
 }
-crate::clone_in_place!(Links<M> { nodes, all, changed, receivers });
+crate::clone_in_place!(Links<M> { nodes, messages, all, changed, receivers });
 
 impl<M: Clone> Links<M> {
     pub(crate) fn new(nodes: NodeId) -> Self {
         let all = (0..usize::from(nodes) * usize::from(nodes)).map(|_| VecDeque::new()).collect();
-        Self { nodes, all, changed: vec![0; usize::from(nodes)], receivers: 0 }
+        Self { nodes, messages: Slab::new(), all, changed: vec![0; usize::from(nodes)], receivers: 0 }
     }
 
     fn index(&self, from: NodeId, to: NodeId) -> usize {
@@ -28,6 +31,7 @@ impl<M: Clone> Links<M> {
     }
 
     pub(crate) fn clear(&mut self) {
+        self.messages.clear();
         self.all.iter_mut().for_each(VecDeque::clear);
     }
 
@@ -62,17 +66,18 @@ impl<M: Clone> Links<M> {
 
     /// The messages waiting on the link, in order, with their kinds.
     pub fn waiting(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = (&M, u8)> {
-        self.all[self.index(from, to)].iter().map(|(message, kind)| (message, *kind))
+        let link = self.all[self.index(from, to)].iter();
+        link.map(|(number, kind)| (self.messages.get(*number), *kind))
     }
 
-    /// Puts a message at the end of the link and returns its position, counted from 1; none where so many wait
-    /// already, and the message is lost.
+    /// Puts a message, by its number, at the end of the link and returns its position, counted from 1; none where so
+    /// many wait already.
     #[inline]
     pub(crate) fn push(
         &mut self,
         from: NodeId,
         to: NodeId,
-        (message, kind): (M, u8),
+        (number, kind): (u32, u8),
         capacity: u16,
     ) -> Option<u16> {
         let index = self.index(from, to);
@@ -80,7 +85,7 @@ impl<M: Clone> Links<M> {
         if link.len() >= usize::from(capacity) {
             return None;
         }
-        link.push_back((message, kind));
+        link.push_back((number, kind));
         let at = link.len() as u16;
         self.change(to, kind);
         Some(at)
@@ -91,39 +96,41 @@ impl<M: Clone> Links<M> {
     pub(crate) fn duplicate(&mut self, slot: Slot, within: u16) -> Option<u16> {
         let index = self.index(slot.from, slot.to);
         let link = &mut self.all[index];
-        let (message, kind) = link.get(usize::from(slot.at).checked_sub(1)?)?.clone();
+        let (number, kind) = *link.get(usize::from(slot.at).checked_sub(1)?)?;
+        let copy = self.messages.get(number).clone();
         let before = link.len().min(usize::from(slot.at) - 1 + usize::from(within));
-        link.insert(before, (message, kind));
+        link.insert(before, (self.messages.insert(copy), kind));
         self.change(slot.to, kind);
         Some(before as u16 + 1)
     }
 
-    /// The message at the slot with its kind; positions count from 1.
+    /// The kind of the message at the slot; positions count from 1.
     #[inline]
-    pub(crate) fn get(&self, slot: Slot) -> Option<&(M, u8)> {
-        self.all[self.index(slot.from, slot.to)].get(usize::from(slot.at).wrapping_sub(1))
+    pub(crate) fn kind(&self, slot: Slot) -> Option<u8> {
+        let link = &self.all[self.index(slot.from, slot.to)];
+        link.get(usize::from(slot.at).wrapping_sub(1)).map(|(_, kind)| *kind)
     }
 
     /// The position, counted from 1, of the first message of `kind`.
     #[inline(never)]
     pub(crate) fn first_of_kind(&self, from: NodeId, to: NodeId, kind: u8) -> Option<u16> {
-        self.waiting(from, to).position(|(_, found)| found == kind).map(|at| at as u16 + 1)
+        self.all[self.index(from, to)].iter().position(|(_, found)| *found == kind).map(|at| at as u16 + 1)
     }
 
-    /// Takes the message at the slot out of the link.
+    /// Takes the message at the slot off its link and returns its number; it is kept until it is removed.
     #[inline]
-    pub(crate) fn take(&mut self, slot: Slot) -> Option<M> {
+    pub(crate) fn take(&mut self, slot: Slot) -> Option<u32> {
         let index = self.index(slot.from, slot.to);
         let link = &mut self.all[index];
         let taken = if slot.at == 1 { link.pop_front() } else { take_within(link, slot.at) };
-        let (message, kind) = taken?;
+        let (number, kind) = taken?;
         self.change(slot.to, kind);
-        Some(message)
+        Some(number)
     }
 }
 
 /// Takes a message out of the middle of a link.
 #[inline(never)]
-fn take_within<M>(link: &mut VecDeque<(M, u8)>, at: u16) -> Option<(M, u8)> {
+fn take_within(link: &mut VecDeque<(u32, u8)>, at: u16) -> Option<(u32, u8)> {
     link.remove(usize::from(at).checked_sub(1)?)
 }

@@ -3,6 +3,7 @@
 use crate::budget::{self, Budget};
 use crate::clients::{Answer, Call};
 use crate::disk::{self, DiskHandle};
+use crate::links::Links;
 use crate::rng::mix;
 use crate::vocabulary::Vocabulary;
 use misrule_models::{Fields, NodeId};
@@ -51,7 +52,7 @@ pub trait System: Sized + 'static {
 pub struct BootError(pub String);
 
 /// What a node is given.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input<M> {
     /// A message.
     Message {
@@ -76,12 +77,28 @@ pub enum Input<M> {
     },
 }
 
+impl Input<u32> {
+    /// The input with the message that the number stands for.
+    #[inline]
+    pub(crate) fn with<M>(self, message: impl FnOnce(u32) -> M) -> Input<M> {
+        match self {
+            Self::Message { from, message: number } => Input::Message { from, message: message(number) },
+            Self::Timer(timer) => Input::Timer(timer),
+            Self::Local(step) => Input::Local(step),
+            Self::Request { operation, argument, call } => Input::Request { operation, argument, call },
+        }
+    }
+}
+
 /// A node's way to the world during one call.
 #[derive(Debug)]
 pub struct Context<M> {
     pub(crate) me: NodeId,
     pub(crate) nodes: NodeId,
-    pub(crate) outbox: Vec<(NodeId, M)>,
+    /// The messages, of which a call adds some.
+    pub(crate) links: Links<M>,
+    /// Receivers and numbers of what the call has sent.
+    pub(crate) outbox: Vec<(NodeId, u32)>,
     pub(crate) timers: u32,
     pub(crate) locals: u32,
     pub(crate) answers: Vec<(Call, Answer)>,
@@ -133,7 +150,7 @@ impl<M> Context<M> {
         if self.outbox.len() >= SENDS_MAX {
             budget::exceed(Budget::Sends);
         }
-        self.outbox.push((to, message));
+        self.outbox.push((to, self.links.messages.insert(message)));
     }
 
     /// Answers a call; any node may. The client sees it at once. An answer to a call that is not open any more,

@@ -40,7 +40,6 @@ pub struct World<S: System, J> {
     nodes: Vec<Option<S::Node>>,
     disks: Vec<Option<Box<Disk>>>,
     views: Vec<S::View>,
-    links: Links<S::Message>,
     cx: Context<S::Message>,
     clients: Clients,
     menu: Menu,
@@ -88,10 +87,10 @@ impl<S: System, J: Judge<S>> World<S, J> {
             nodes: (0..nodes).map(|_| None).collect(),
             disks: (0..nodes).map(|_| Some(Box::new(Disk::new(contract.disk)))).collect(),
             views: (0..nodes).map(|_| S::View::default()).collect(),
-            links: Links::new(vocabulary.nodes),
             cx: Context {
                 me: 0,
                 nodes: vocabulary.nodes,
+                links: Links::new(vocabulary.nodes),
                 outbox: Vec::new(),
                 timers: 0,
                 locals: 0,
@@ -153,11 +152,11 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.end_call(node, result, report);
     }
 
-    /// Hands an input to a node inside the guard and refreshes its view.
+    /// Hands an input, a message by its number, to a node inside the guard and refreshes its view.
     #[inline]
-    fn give(&mut self, node: NodeId, input: Input<S::Message>, report: &mut Report) {
+    fn give(&mut self, node: NodeId, input: Input<u32>, report: &mut Report) {
         if self.watch.model || (self.watch.keys && self.judge.reads_input()) {
-            self.input = Some(input.clone());
+            self.input = Some(input.with(|number| self.cx.links.messages.get(number).clone()));
         }
         let at = usize::from(node);
         self.begin_call(node, false);
@@ -172,6 +171,8 @@ impl<S: System, J: Judge<S>> World<S, J> {
         let result = disk::enter(&mut self.disks[at], || {
             guard(|| {
                 let Some(running) = slot else { return };
+                // A message is moved once, from where it waited to the node.
+                let input = input.with(|number| cx.links.messages.take(number));
                 probe::section(timed, Section::Target, || system.handle(running, input, cx));
                 if !cx.has_crashed() {
                     probe::section(timed, Section::View, || system.view(running, view));
@@ -331,7 +332,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         self.clients.events.clear();
         self.touched = 0;
         self.died = false;
-        self.links.start_step();
+        self.cx.links.start_step();
     }
 
     #[inline(never)]
@@ -360,7 +361,7 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
     fn reset(&mut self, seed: u64, watch: Watch, report: &mut Report) {
         self.end_execution(watch);
         self.begin_step(report);
-        self.links.clear();
+        self.cx.links.clear();
         self.menu.clear();
         if let Some(clock) = &mut self.clock {
             clock.clear();

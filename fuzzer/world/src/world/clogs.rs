@@ -14,7 +14,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         if clog {
             self.menu.clogs += 1;
             self.clog_counted[link] = false;
-            if self.links.len(from, to) > 0 {
+            if self.cx.links.len(from, to) > 0 {
                 self.count_clog(link);
             }
         } else {

@@ -32,7 +32,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             up: self.menu.up,
             died: self.died,
             touched: self.touched,
-            links: &self.links,
+            links: &self.cx.links,
         };
         let judge = &mut self.judge;
         if report.failure.is_none() {

@@ -12,22 +12,25 @@ impl<S: System, J: Judge<S>> World<S, J> {
     /// Moves what the node sent onto the links.
     pub(super) fn flush(&mut self, from: NodeId, report: &mut Report) {
         let mut outbox = std::mem::take(&mut self.cx.outbox);
-        for (to, message) in outbox.drain(..) {
+        for (to, number) in outbox.drain(..) {
+            let message = self.cx.links.messages.get(number);
             if self.watch.model {
                 self.sends.push((to, message.clone()));
             }
-            let kind = self.system.kind(&message);
+            let kind = self.system.kind(message);
             if to >= self.vocabulary.nodes {
-                self.sent_to_nobody(from, kind, &message, report);
+                self.sent_to_nobody(from, kind, number, report);
                 continue;
             }
             if self.watch.trace {
-                self.tell_sent(from, to, &message);
+                self.tell_sent(from, to, number);
             }
             let link = self.menu.link(from, to);
             if self.menu.cut[link] {
+                self.cx.links.messages.take(number);
                 self.count_cut(link);
-            } else if let Some(at) = self.links.push(from, to, (message, kind), self.menu.contract.capacity) {
+            } else if let Some(at) = self.cx.links.push(from, to, (number, kind), self.menu.contract.capacity)
+            {
                 report.pushed.push((from, to, at));
                 self.touched |= 1 << to;
                 if let Some(clock) = &mut self.clock {
@@ -39,6 +42,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
                     self.menu.add_deliverable(link);
                 }
             } else {
+                self.cx.links.messages.take(number);
                 self.overflow += 1;
             }
         }
@@ -46,7 +50,8 @@ impl<S: System, J: Judge<S>> World<S, J> {
     }
 
     #[cold]
-    fn sent_to_nobody(&self, from: NodeId, kind: u8, message: &S::Message, report: &mut Report) {
+    fn sent_to_nobody(&mut self, from: NodeId, kind: u8, number: u32, report: &mut Report) {
+        let message = self.cx.links.messages.take(number);
         let name = self.vocabulary.kinds.get(usize::from(kind)).copied().unwrap_or("message");
         let text = format!("node {} sent {name} to a node that does not exist: {message:?}", from + 1);
         let mut failure = Failure::new("unknown-receiver", "receiver-exists", text);
@@ -56,24 +61,25 @@ impl<S: System, J: Judge<S>> World<S, J> {
 
     /// Tells of a message that is about to be put onto its link, or lost.
     #[cold]
-    fn tell_sent(&mut self, from: NodeId, to: NodeId, message: &S::Message) {
+    fn tell_sent(&mut self, from: NodeId, to: NodeId, number: u32) {
         let lost = if self.menu.cut[self.menu.link(from, to)] {
             " (lost: link is cut)"
-        } else if self.links.len(from, to) >= usize::from(self.menu.contract.capacity) {
+        } else if self.cx.links.len(from, to) >= usize::from(self.menu.contract.capacity) {
             " (lost: link is full)"
         } else {
             ""
         };
+        let message = self.cx.links.messages.get(number);
         self.recorder.effect(format!("sent {}->{} {message:?}{lost}", from + 1, to + 1));
     }
 
-    /// Takes a message off its link for its receiver.
+    /// Takes a message off its link for its receiver; the input has its number.
     #[inline]
     pub(super) fn deliver(
         &mut self,
         slot: Slot,
         report: &mut Report,
-    ) -> Result<(NodeId, Input<S::Message>), Effect> {
+    ) -> Result<(NodeId, Input<u32>), Effect> {
         let slot = self.resolve(slot)?;
         report.choice = Choice::Deliver(slot);
         let link = self.menu.link(slot.from, slot.to);
@@ -81,15 +87,15 @@ impl<S: System, J: Judge<S>> World<S, J> {
         if self.menu.deliverable[link] == 0 {
             return Err(Effect::Skipped(self.in_the_way(slot.to, link)));
         }
-        let Some(message) = self.links.take(slot) else { return Err(Effect::Skipped("no such message")) };
+        let Some(number) = self.cx.links.take(slot) else { return Err(Effect::Skipped("no such message")) };
         if let Some(clock) = &mut self.clock {
             clock.taken(link, slot.at);
         }
         self.menu.set_deliverable(link, self.menu.deliverable[link] - 1);
         if self.watch.trace {
-            self.tell_taken("got", slot, &message);
+            self.tell_taken("got", slot, number);
         }
-        Ok((slot.to, Input::Message { from: slot.from, message }))
+        Ok((slot.to, Input::Message { from: slot.from, message: number }))
     }
 
     #[cold]
@@ -104,33 +110,35 @@ impl<S: System, J: Judge<S>> World<S, J> {
     }
 
     #[cold]
-    fn tell_taken(&mut self, verb: &str, slot: Slot, message: &S::Message) {
+    fn tell_taken(&mut self, verb: &str, slot: Slot, number: u32) {
+        let message = self.cx.links.messages.get(number);
         self.recorder.effect(format!("{verb} {}->{} {message:?}", slot.from + 1, slot.to + 1));
     }
 
     pub(super) fn lose(&mut self, slot: Slot, report: &mut Report) -> Result<Option<NodeId>, Effect> {
         let slot = self.resolve(slot)?;
         report.choice = Choice::Drop(slot);
-        let message = self.links.take(slot).ok_or(Effect::Skipped("no such message"))?;
+        let number = self.cx.links.take(slot).ok_or(Effect::Skipped("no such message"))?;
         if let Some(clock) = &mut self.clock {
             clock.taken(self.menu.link(slot.from, slot.to), slot.at);
         }
         self.touched |= 1 << slot.to;
         self.refresh(slot.from, slot.to);
         if self.watch.trace {
-            self.tell_taken("lost", slot, &message);
+            self.tell_taken("lost", slot, number);
         }
+        self.cx.links.messages.take(number);
         Ok(None)
     }
 
     pub(super) fn duplicate(&mut self, slot: Slot, report: &mut Report) -> Result<Option<NodeId>, Effect> {
         let slot = self.resolve(slot)?;
         report.choice = Choice::Duplicate(slot);
-        if self.links.len(slot.from, slot.to) >= usize::from(self.menu.contract.capacity) {
+        if self.cx.links.len(slot.from, slot.to) >= usize::from(self.menu.contract.capacity) {
             return Err(Effect::Skipped("the link is full"));
         }
         let within = self.menu.contract.duplicate_within;
-        let at = self.links.duplicate(slot, within).ok_or(Effect::Skipped("no such message"))?;
+        let at = self.cx.links.duplicate(slot, within).ok_or(Effect::Skipped("no such message"))?;
         self.touched |= 1 << slot.to;
         report.pushed.push((slot.from, slot.to, at));
         if let Some(clock) = &mut self.clock {
@@ -148,6 +156,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
         if slot.at == Slot::FIRST_OF_KIND {
             slot.at = self
+                .cx
                 .links
                 .first_of_kind(slot.from, slot.to, slot.kind)
                 .ok_or(Effect::Skipped("no such message"))?;
@@ -158,11 +167,11 @@ impl<S: System, J: Judge<S>> World<S, J> {
                 LinkOrder::Reorder => "the contract does not let a message overtake so many",
             }));
         }
-        let Some((_, found)) = self.links.get(slot) else { return Err(Effect::Skipped("no such message")) };
-        if slot.kind != Slot::ANY_KIND && slot.kind != *found {
-            return Err(Effect::Drift { found: *found });
+        let Some(found) = self.cx.links.kind(slot) else { return Err(Effect::Skipped("no such message")) };
+        if slot.kind != Slot::ANY_KIND && slot.kind != found {
+            return Err(Effect::Drift { found });
         }
-        Ok(Slot { kind: *found, ..slot })
+        Ok(Slot { kind: found, ..slot })
     }
 
     pub(super) fn count_cut(&mut self, link: usize) {
@@ -175,7 +184,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
     pub(super) fn refresh(&mut self, from: NodeId, to: NodeId) {
         let link = self.menu.link(from, to);
         let open = self.menu.is_up(to) && !self.menu.cut[link] && !self.menu.clogged[link];
-        let count = if open { self.links.len(from, to) as u16 } else { 0 };
+        let count = if open { self.cx.links.len(from, to) as u16 } else { 0 };
         self.menu.set_deliverable(link, count);
     }
 
@@ -185,7 +194,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             self.menu.cuts += 1;
             self.cut_counted[link] = false;
             self.menu.cut[link] = true;
-            if self.links.len(from, to) > 0 {
+            if self.cx.links.len(from, to) > 0 {
                 self.count_cut(link);
             }
         } else {

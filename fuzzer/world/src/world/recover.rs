@@ -70,7 +70,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             core: ongoing.core,
             fresh: ongoing.fresh,
             views: &self.views,
-            links: &self.links,
+            links: &self.cx.links,
         }
     }
 
@@ -122,7 +122,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             }
         }
         let timers = timers.strip_prefix(", ").unwrap_or("none");
-        let waiting = waiting_text(&self.links, &self.vocabulary, ongoing.core);
+        let waiting = waiting_text(&self.cx.links, &self.vocabulary, ongoing.core);
         format!("{out}{waiting}; timers set: {timers}")
     }
 }

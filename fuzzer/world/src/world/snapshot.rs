@@ -44,7 +44,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
             watch: self.watch,
             disks: self.disks.clone(),
             views: self.views.clone(),
-            links: self.links.clone(),
+            links: self.cx.links.clone(),
             draws: self.cx.draws.clone(),
             clients: self.clients.clone(),
             menu: self.menu.clone(),
@@ -73,7 +73,7 @@ impl<S: System, J: Judge<S>> World<S, J> {
         }
         self.disks.clone_from(&saved.disks);
         self.views.clone_from(&saved.views);
-        self.links.clone_from(&saved.links);
+        self.cx.links.clone_from(&saved.links);
         self.cx.draws.clone_from(&saved.draws);
         self.clients.copy_from(&saved.clients);
         self.menu.clone_from(&saved.menu);
