@@ -2,7 +2,8 @@
 //! everything is measured against.
 //!
 //! `cargo bench --bench throughput` compares steps per second with the bare driver; `cargo bench --bench bugs`
-//! counts what `random` and `frontier` need for each planted bug. Both print a table to keep in `results/`.
+//! counts what `random` and `frontier` need for each planted bug; `cargo bench --bench same` compares `random` with itself.
+//! They print tables to keep in `results/`.
 //!
 //! ```
 //! use misrule_benches::{Campaign, bare::Bare};
