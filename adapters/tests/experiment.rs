@@ -188,7 +188,7 @@ fn a_report_says_what_was_found_out_and_what_is_missing() {
     let page = read("report.html");
     for expected in [
         "Which is sooner?",
-        "class=\"curve c1\"",
+        "class=\"curve c1 d1\"",
         "class=\"missing\"",
         "misrule experiment tiny.toml --out r",
     ] {

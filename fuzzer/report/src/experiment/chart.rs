@@ -12,8 +12,11 @@ const RIGHT: f64 = 12.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 40.0;
 
-/// Curves that have a look of their own.
-const LOOKS: usize = 8;
+/// Colours, and as many kinds of dashes.
+const COLOURS: usize = 8;
+
+/// More curves than this on one chart have no bands: bands over bands cannot be told apart.
+const BANDS_MAX: usize = 4;
 
 /// The widest part of the axis of time: five powers of ten.
 const DECADES_MAX: f64 = 5.0;
@@ -69,18 +72,20 @@ pub(super) fn draw(chart: &Chart, out: &mut String) {
         escape(&chart.title)
     );
     axes(chart, &scale, out);
-    for curve in &chart.curves {
-        band(chart, curve, curve.look % LOOKS, &scale, out);
+    if chart.curves.len() <= BANDS_MAX {
+        for curve in &chart.curves {
+            band(chart, curve, &scale, out);
+        }
     }
     for curve in &chart.curves {
-        line(chart, curve, curve.look % LOOKS, &scale, out);
+        line(chart, curve, &scale, out);
     }
     out.push_str("</svg>\n<ul class=\"legend\">\n");
     for curve in &chart.curves {
         let _ = writeln!(
             out,
-            "<li><svg viewBox=\"0 0 34 10\" aria-hidden=\"true\"><path class=\"curve c{}\" d=\"M1 5H33\"/></svg> {}</li>",
-            curve.look % LOOKS,
+            "<li><svg viewBox=\"0 0 34 10\" aria-hidden=\"true\"><path class=\"curve {}\" d=\"M1 5H33\"/></svg> {}</li>",
+            look(curve),
             escape(&curve.name)
         );
     }
@@ -89,6 +94,11 @@ pub(super) fn draw(chart: &Chart, out: &mut String) {
         let _ = writeln!(out, "<p class=\"hint\">{}</p>", escape(&chart.caption));
     }
     out.push_str("</figure>\n");
+}
+
+/// The classes of a curve: its colour and its dashes. 64 curves differ in one of the two.
+fn look(curve: &Curve) -> String {
+    format!("c{} d{}", curve.look % COLOURS, (curve.look + curve.look / COLOURS) % COLOURS)
 }
 
 fn axes(chart: &Chart, scale: &Scale, out: &mut String) {
@@ -180,23 +190,24 @@ fn corners(chart: &Chart, curve: &Curve, scale: &Scale, of: impl Fn(&CurvePoint)
     corners
 }
 
-fn band(chart: &Chart, curve: &Curve, look: usize, scale: &Scale, out: &mut String) {
+fn band(chart: &Chart, curve: &Curve, scale: &Scale, out: &mut String) {
     if curve.points.is_empty() {
         return;
     }
     let mut around = corners(chart, curve, scale, |point| point.high);
     around.extend(corners(chart, curve, scale, |point| point.low).into_iter().rev());
-    let _ = writeln!(out, "<path class=\"band c{look}\" d=\"{}z\"/>", path(&around));
+    let _ = writeln!(out, "<path class=\"band c{}\" d=\"{}z\"/>", curve.look % COLOURS, path(&around));
 }
 
-fn line(chart: &Chart, curve: &Curve, look: usize, scale: &Scale, out: &mut String) {
+fn line(chart: &Chart, curve: &Curve, scale: &Scale, out: &mut String) {
     let corners = corners(chart, curve, scale, |point| point.y);
     if corners.is_empty() {
         return;
     }
     let _ = writeln!(
         out,
-        "<path class=\"curve c{look}\" d=\"{}\"><title>{}</title></path>",
+        "<path class=\"curve {}\" d=\"{}\"><title>{}</title></path>",
+        look(curve),
         path(&corners),
         escape(&curve.name)
     );
@@ -206,7 +217,8 @@ fn line(chart: &Chart, curve: &Curve, look: usize, scale: &Scale, out: &mut Stri
     };
     for mark in &curve.marks {
         let (x, y) = (scale.x(*mark), height(*mark));
-        let _ = writeln!(out, "<path class=\"mark c{look}\" d=\"M{x:.1} {:.1}V{:.1}\"/>", y - 5.0, y + 5.0);
+        let colour = curve.look % COLOURS;
+        let _ = writeln!(out, "<path class=\"mark c{colour}\" d=\"M{x:.1} {:.1}V{:.1}\"/>", y - 5.0, y + 5.0);
     }
 }
 
@@ -220,7 +232,7 @@ fn path(corners: &[(f64, f64)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scale, draw, number, round_up, ticks};
+    use super::{Scale, draw, look, number, round_up, ticks};
     use crate::experiment::{Chart, Curve, CurvePoint, Vertical};
 
     #[test]
@@ -261,6 +273,29 @@ mod tests {
         assert!(drawn[1].contains("d=\"M52.0 10.0L448.0 10.0\""), "{}", drawn[1]);
         assert_eq!((out.matches("class=\"band").count(), out.matches("class=\"mark").count()), (1, 1));
         assert!(!out.contains("a<b") && !out.contains("NaN"), "{out}");
+    }
+
+    #[test]
+    fn many_curves_differ_and_have_no_bands() {
+        let point = CurvePoint { x: 1.0, y: 0.5, low: 0.4, high: 0.6 };
+        let curve = |look| Curve { look, points: vec![point], ..Curve::default() };
+        let drawn = |count: usize| {
+            let chart =
+                Chart { horizontal_end: 10.0, curves: (0..count).map(curve).collect(), ..Chart::default() };
+            let mut out = String::new();
+            draw(&chart, &mut out);
+            out
+        };
+        let looks: std::collections::BTreeSet<String> = (0..64).map(|at| look(&curve(at))).collect();
+        assert_eq!(looks.len(), 64);
+        for look in &looks {
+            // Solid is the one kind of dashes without a rule.
+            for class in look.split(' ').filter(|class| *class != "d1") {
+                assert!(include_str!("page.css").contains(&format!(".curve.{class}")), "{class}");
+            }
+        }
+        assert_eq!(drawn(4).matches("class=\"band").count(), 4);
+        assert_eq!(drawn(5).matches("class=\"band").count(), 0);
     }
 
     #[test]

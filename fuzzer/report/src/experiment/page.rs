@@ -24,7 +24,8 @@ pub fn experiment_page(experiment: &Experiment) -> String {
     charts(
         "How long it takes",
         "Each curve is the share of campaigns that have not found the bug yet: lower is sooner. Bands hold 95 % at each \
-         point. A mark is where campaigns ended with their budget.",
+         point; charts of more than four curves have none, and the tables have the intervals. A mark is where \
+         campaigns ended with their budget.",
         &experiment.survival,
         &mut out,
     );
@@ -34,7 +35,7 @@ pub fn experiment_page(experiment: &Experiment) -> String {
     charts(
         "Coverage",
         "Cells over time tell what a lens has seen, not what was found. Each curve is the median of the campaigns that \
-         still ran then, with their quartiles.",
+         still ran then, with their quartiles where a chart has no more than four curves.",
         &experiment.coverage,
         &mut out,
     );
