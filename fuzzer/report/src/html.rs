@@ -32,6 +32,22 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// Text in which names stand between backticks.
+pub(crate) fn prose(text: &str) -> String {
+    let escaped = escape(text);
+    let mut out = String::with_capacity(escaped.len());
+    for (at, part) in escaped.split('`').enumerate() {
+        if at > 0 {
+            out.push_str(if at % 2 == 1 { "<code>" } else { "</code>" });
+        }
+        out.push_str(part);
+    }
+    if escaped.matches('`').count() % 2 == 1 {
+        out.push_str("</code>");
+    }
+    out
+}
+
 /// The page of a finding.
 pub fn html_page(finding: &Finding) -> String {
     let shown = finding.steps.len().min(STEPS_MAX);
@@ -69,7 +85,7 @@ fn head(finding: &Finding, out: &mut String) {
         out,
         "<header>\n<h1><span class=\"verdict\">violation</span> {}{known}</h1>\n<p>{}</p>\n<dl>",
         escape(&finding.property),
-        escape(&finding.message)
+        prose(&finding.message)
     );
     let settings: Vec<String> = finding.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
     let small = format!(
@@ -92,7 +108,7 @@ fn head(finding: &Finding, out: &mut String) {
         ("replayed", &format!("{} of {} times", finding.replayed.0, finding.replayed.1)),
         ("misrule", &finding.build),
     ] {
-        let _ = writeln!(out, "<dt>{name}</dt><dd>{}</dd>", escape(value));
+        let _ = writeln!(out, "<dt>{name}</dt><dd>{}</dd>", prose(value));
     }
     for (word, command) in &finding.commands {
         let _ = writeln!(out, "<dt>{}</dt><dd><code>{}</code></dd>", escape(word), escape(command));
@@ -264,7 +280,7 @@ fn row(step: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{STEPS_MAX, escape, html_page};
+    use super::{STEPS_MAX, escape, html_page, prose};
     use crate::values::{Field, Finding, Step, Taken};
     use crate::{Fate, arrows};
 
@@ -273,6 +289,12 @@ mod tests {
     fn finding(steps: Vec<Step>) -> Finding {
         let violates = steps.last().map(|step| step.number);
         Finding { property: "safe".into(), nodes: 2, steps, violates, ..Finding::default() }
+    }
+
+    #[test]
+    fn names_between_backticks_are_code() {
+        assert_eq!(prose("`a<` or `b`"), "<code>a&lt;</code> or <code>b</code>");
+        assert_eq!(prose("an odd `one"), "an odd <code>one</code>");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! come first, coverage after: what guides is never the measure of success.
 
 use super::{Chart, Experiment, MISSING, Table, Verdict, VerdictKind, chart};
-use crate::html::escape;
+use crate::html::{escape, prose};
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("page.css");
@@ -42,22 +42,6 @@ pub fn experiment_page(experiment: &Experiment) -> String {
     pairs("Environment", &experiment.environment, false, &mut out);
     pairs("Commands", &experiment.commands, true, &mut out);
     out.push_str("</body>\n</html>\n");
-    out
-}
-
-/// Text in which names stand between backticks.
-fn prose(text: &str) -> String {
-    let escaped = escape(text);
-    let mut out = String::with_capacity(escaped.len());
-    for (at, part) in escaped.split('`').enumerate() {
-        if at > 0 {
-            out.push_str(if at % 2 == 1 { "<code>" } else { "</code>" });
-        }
-        out.push_str(part);
-    }
-    if escaped.matches('`').count() % 2 == 1 {
-        out.push_str("</code>");
-    }
     out
 }
 
@@ -195,12 +179,6 @@ mod tests {
         ];
         assert!(order.map(place).is_sorted(), "{page}");
         assert_eq!(page.matches("<tr class=\"missing\">").count(), 1);
-    }
-
-    #[test]
-    fn names_between_backticks_are_code() {
-        assert_eq!(super::prose("`a<` or `b`"), "<code>a&lt;</code> or <code>b</code>");
-        assert_eq!(super::prose("an odd `one"), "an odd <code>one</code>");
     }
 
     #[test]
