@@ -251,6 +251,7 @@ fn comparisons_are_as_they_were_registered() {
         ("third", 10, 16_000.0, "f5d5854d9dc6dc03"),
         ("fourth", 14, 14_000.0, "d3d62659de2984f7"),
         ("fifth", 14, 14_000.0, "6762b29592ca7a76"),
+        ("sixth", 14, 14_000.0, "1c2f132116535400"),
         ("granularity", 24, 4_800.0, "97e5d7e5894297b8"),
         ("granularity-persistence", 4, 800.0, "2fac0d23d630db51"),
         ("ablation", 14, 5_600.0, "1b2e90b127f2f33d"),
