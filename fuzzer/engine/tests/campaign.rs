@@ -39,7 +39,7 @@ fn equal_seeds_give_equal_campaigns_and_other_seeds_others() {
 fn frontier_keeps_cells_returns_to_them_and_leaves_a_share_to_random() {
     let target = two_phase_commit();
     let setup = setup(&target, &[], &["pairs@impl"]);
-    let summary = run(&target, &setup, &options(1, "frontier-without-snapshots", 2_000)).summary;
+    let summary = run(&target, &setup, &options(1, "frontier-without-snapshots", 20_000)).summary;
     assert!(summary.cells[0] > 50, "{:?}", summary.cells);
     assert!(summary.kept > 10, "{}", summary.kept);
     assert!(summary.steps_returning > 0);
