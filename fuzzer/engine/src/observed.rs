@@ -21,6 +21,8 @@ pub struct Observed {
     pub returned: u32,
     /// Whether the model and its comparison with the implementation were on.
     pub conformance: bool,
+    /// Whether lenses looked at it: keys were made, and entered into the archive.
+    pub looked: bool,
     /// The way of the kept schedule, cut at the last cell met; `None` for a run that was not kept.
     pub kept: Option<Way>,
 }

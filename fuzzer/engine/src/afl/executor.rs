@@ -218,6 +218,7 @@ impl<OT: MatchName, EM, S: HasExecutions + HasMetadata, Z> Executor<EM, Candidat
         let observed = &mut observer.observed;
         observed.met.clear();
         observed.conformance = watch.conformance;
+        observed.looked = watch.keys;
         observed.kept = None;
         observed.given = input.way.len();
         observed.returned = if input.mutant || resumed { 0 } else { input.way.len() };

@@ -69,10 +69,13 @@ pub(super) fn replayed(
         let plan = guidance.as_mut().filter(|_| !recorded.check).map(|g| g.plan(&archive, &mut rng));
         let planned = guidance.as_deref_mut().filter(|_| plan.is_some()).map(|g| g as &mut dyn Guidance);
         let mut recalled = Recalled { choices: picked.iter(), guidance: planned, rng: &mut rng };
-        let mut meeting = enter(&mut archive, &mut met);
         let mut unwatched = Unwatched;
-        let watcher: &mut dyn Watcher =
-            if pass >= Pass::Set && !recorded.check { &mut meeting } else { &mut unwatched };
+        let enters = pass >= Pass::Set && recorded.looked;
+        let mut meeting = enters.then(|| enter(&mut archive, &mut met));
+        let watcher: &mut dyn Watcher = match &mut meeting {
+            Some(meeting) => meeting,
+            None => &mut unwatched,
+        };
         if section.is_some() {
             probe::start(clock);
         }
@@ -97,11 +100,39 @@ fn enter<'a>(archive: &'a mut Archive, met: &'a mut Vec<MetCell>) -> Meeting<'a>
 }
 
 fn watch(settings: Settings, recorded: &Recorded, pass: Pass) -> Watch {
-    let modelled = recorded.conformance || settings.model_guides;
+    let modelled = recorded.conformance || settings.model_guides && recorded.looked;
     Watch {
-        keys: pass >= Pass::Keys && settings.keys && !recorded.check,
+        keys: pass >= Pass::Keys && recorded.looked,
         model: pass >= Pass::Model && modelled,
         conformance: pass >= Pass::Model && recorded.conformance,
         trace: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pass, Recorded, watch};
+    use crate::afl::Settings;
+    use crate::campaign::Options;
+    use misrule_world::{Contract, Setup};
+
+    #[test]
+    fn keys_and_model_are_replayed_where_the_campaign_had_them() {
+        let setup = Setup {
+            settings: misrule_world::Settings::default(),
+            contract: Contract::default(),
+            lenses: vec!["pairs@model".to_owned()],
+        };
+        let (settings, _) = Settings::of(&setup, &Options::default());
+        let watched = |looked, conformance, pass| {
+            let recorded = Recorded { choices: Vec::new(), given: 0, conformance, looked, check: false };
+            let watch = watch(settings, &recorded, pass);
+            (watch.keys, watch.model, watch.conformance)
+        };
+        assert_eq!(watched(false, false, Pass::Picks), (false, false, false));
+        assert_eq!(watched(true, false, Pass::Picks), (true, true, false));
+        assert_eq!(watched(false, true, Pass::Picks), (false, true, true));
+        assert_eq!(watched(true, true, Pass::Model), (false, true, true));
+        assert_eq!(watched(true, true, Pass::Plain), (false, false, false));
     }
 }

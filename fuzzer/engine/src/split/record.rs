@@ -16,7 +16,9 @@ pub(super) struct Recorded {
     pub(super) given: usize,
     /// Whether the model followed and was compared.
     pub(super) conformance: bool,
-    /// Whether this is the check of a kept schedule, which neither makes keys nor counts as steps.
+    /// Whether lenses looked at it. What none looks at costs none of them anything.
+    pub(super) looked: bool,
+    /// Whether this is the check of a kept schedule, which does not count as steps.
     pub(super) check: bool,
 }
 
@@ -70,13 +72,14 @@ pub(super) fn record(
         executions += 1;
         if clock.is_none() {
             let given = observed.given.min(execution.steps()) as usize;
-            let conformance = observed.conformance;
-            executed.push(Recorded { choices: execution.choices.clone(), given, conformance, check: false });
+            let (conformance, looked) = (observed.conformance, observed.looked);
+            let choices = execution.choices.clone();
+            executed.push(Recorded { choices, given, conformance, looked, check: false });
             let kept = observed.kept.as_ref().filter(|_| execution.failure.is_none());
             if let (Some(way), false, Conformance::Sampled) = (kept, conformance, options.conformance) {
                 let choices = way.choices();
                 let given = choices.len();
-                executed.push(Recorded { choices, given, conformance: true, check: true });
+                executed.push(Recorded { choices, given, conformance: true, looked: false, check: true });
             }
         }
         let all = fuzz.laps().now() - start;
