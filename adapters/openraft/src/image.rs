@@ -1,5 +1,6 @@
 //! What a node keeps: in memory, and of it what is surely on its disk.
 
+use crate::journal::{Deed, Journal};
 use crate::record;
 use crate::registers::Registers;
 use crate::types::{Entry, LogFlushed, LogId, Membership, SnapshotMeta, Vote, number};
@@ -38,6 +39,11 @@ impl Outline {
         self.vote.map(|vote| (vote.leader_id.term, vote.leader_id.node_id))
     }
 
+    /// The vote, with whether it is granted.
+    pub(crate) fn ballot(&self) -> Option<Vote> {
+        self.vote
+    }
+
     /// The entry at an index, where it is there.
     pub fn id(&self, index: u64) -> Option<LogId> {
         let first = self.first_index();
@@ -64,6 +70,11 @@ impl Outline {
         self.first_index() + self.ids.len() as u64
     }
 
+    /// What tells one outline from another, but for what was purged.
+    pub(crate) fn summary(&self) -> Summary {
+        (self.vote, self.last(), self.length())
+    }
+
     /// Whether an entry is in the log, or in the snapshot in front of it.
     pub fn has(&self, id: &LogId) -> bool {
         id.index < self.first_index() || self.id(id.index) == Some(*id)
@@ -82,6 +93,9 @@ impl Outline {
         }
     }
 }
+
+/// The vote, the last entry and the number of entries.
+pub(crate) type Summary = (Option<Vote>, Option<LogId>, u64);
 
 /// A change of an outline.
 #[derive(Clone, Debug)]
@@ -138,6 +152,8 @@ pub struct Image {
     pub(crate) seen: u8,
     /// Whether the disk has reported an error.
     pub(crate) disk_failed: bool,
+    /// What happened in this step, where flushes are late.
+    pub(crate) journal: Option<Journal>,
     /// Counts changes, so that views tell whether something is another.
     pub(crate) changes: u64,
 }
@@ -175,6 +191,7 @@ impl Image {
             contradiction: None,
             seen: 0,
             disk_failed: false,
+            journal: None,
             changes: 0,
         }
     }
@@ -224,6 +241,9 @@ impl Image {
         self.record = bytes;
         self.disk_failed |= result.is_err();
         result?;
+        if let Some(journal) = &mut self.journal {
+            journal.note(&change);
+        }
         self.apply(change);
         Ok(())
     }
@@ -236,6 +256,9 @@ impl Image {
         let result = self.disk.sync();
         self.disk_failed |= result.is_err();
         result?;
+        if let Some(journal) = &mut self.journal {
+            journal.deeds.push(Deed::Sync);
+        }
         for change in self.unsynced.drain(..) {
             self.durable.apply(&change);
         }
@@ -246,6 +269,16 @@ impl Image {
     /// Whether entries were cut off since the last sync.
     pub(crate) fn has_truncated(&self) -> bool {
         self.unsynced.iter().any(|change| matches!(change, Brief::Truncate(_)))
+    }
+
+    /// Whether vote or log have something that was not synced.
+    pub(crate) fn is_unsynced(&self) -> bool {
+        self.now.summary() != self.durable.summary()
+    }
+
+    /// Whether the library waits for the disk, and does nothing else meanwhile.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.has_waiters() || !self.forgotten.is_empty()
     }
 
     /// What is still to be synced for somebody who waits.

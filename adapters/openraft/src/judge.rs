@@ -70,7 +70,7 @@ impl OpenraftJudge {
         let model = mapping::model(setup);
         if model.is_none() && !at_model.is_empty() {
             return Err(SetupError(
-                "with membership, learners, flush=late, tasks=step or stale-appends=sent nothing follows openraft: use lenses at the implementation, such as \
+                "with membership, learners, tasks=step or stale-appends=sent nothing follows openraft: use lenses at the implementation, such as \
                  --lens pairs@impl,waiting@impl"
                     .to_owned(),
             ));

@@ -14,7 +14,7 @@
 //!
 //! # What is left out
 //!
-//! `flush=late`, `tasks=step` and changes of membership are not followed by the model. There is no transfer of leadership
+//! `tasks=step` and changes of membership are not followed by the model. There is no transfer of leadership
 //! in this release: an operator asks the node that is to lead to stand for election.
 //!
 //! ```
@@ -36,6 +36,7 @@
 mod client;
 mod command;
 mod image;
+mod journal;
 mod judge;
 mod machine;
 mod mapping;

@@ -2,7 +2,8 @@
 //!
 //! A step is told as its parts, in this order: what came in, what the node became by it, the sync of its disk, what it
 //! knows to be committed then, and each message that it sent. Where tasks run until none can and writes are synced at
-//! once, a step is over when the node has dealt with all that it was given.
+//! once, a step is over when the node has dealt with all that it was given. With `flush=late` it may be in
+//! the middle of a message, and `late` tells the step.
 //!
 //! A vote of openraft is for a term and a node, and is ordered by both. It is a term of the model
 //! ([`owned_term`](model::owned_term)): so a node that has the same term has the same vote, and votes are compared with
@@ -14,6 +15,7 @@
 //!
 //! | deviation | why |
 //! | --- | --- |
+//! | [`KEPT_UNSYNCED`] | with late flushes, of what was written and never synced a crash may keep any part that the contract allows, record by record; the model's disk has it all or nothing. Only where vote or log are other than what was synced |
 //! | [`DISK_REFUSED`] | a node whose disk refuses an operation gives up and does nothing until it is started again; what of its last step is on the disk then, no action says |
 //!
 //! # Ignored by declaration
@@ -23,13 +25,14 @@
 //! | [`LINKS`] | messages on links are not in an open model; a delivery carries its contents |
 //! | [`UNHEARD`] | an answer that nobody waits for, or to a request of an earlier start, never reaches the library |
 //! | [`REFUSED`] | a request for a vote that is refused, a part of a snapshot: the node stays in its term, as if the message were lost |
-//! | [`QUIET`] | a tick after which the node is as it was, a request of a client that it did not take |
-//! | [`LATE`] | tasks of a leader go on when it leads no more, until what they were given is sent: as if the message had been late. Entries must be such as a leader of that term can have |
+//! | [`QUIET`] | a tick after which the node is as it was, a request of a client that it did not take; with late flushes what comes while the node waits for its disk, and is told when it is dealt with |
+//! | [`LATE`] | tasks of a leader go on when it leads no more, until what they were given is sent: as if the message had been late. Entries must be such as a leader of that term can have. With late flushes also the answer to a part of a snapshot: it says a vote that the node had after the request came |
 //! | [`HALTED`] | see [`DISK_REFUSED`] |
 //!
-//! Settings that the model does not have (`membership`, `learners`; `flush=late`, `tasks=step`, where a node is given more before it has dealt
-//! with what it has; `stale-appends=sent`, which no leader of the model does) are not followed.
+//! Settings that the model does not have (`membership`, `learners`; `tasks=step`, where a node is given more before its
+//! tasks have dealt with what they have; `stale-appends=sent`, which no leader of the model does) are not followed.
 
+mod late;
 mod messages;
 mod shadow;
 
@@ -37,6 +40,7 @@ use crate::image::Image;
 use crate::message::{Body, Wire};
 use crate::system::Openraft;
 use crate::view::View;
+use late::Late;
 use messages::{rank, to_entry, to_model, upto};
 use misrule_models::raft::{self as model, Action, Envelope, Message, Projection, Rules, State};
 use misrule_models::{Event, Log, NodeId};
@@ -52,19 +56,23 @@ const REFUSED: &str = "a message after which the node is in its term as before";
 const QUIET: &str = "a step after which the node is as it was";
 const LATE: &str = "what a task of a former leader sends, as it could have when the node led";
 const HALTED: &str = "what comes to a node whose disk has refused an operation";
+const KEPT_UNSYNCED: &str = "a node starts from a disk that has kept what was never synced";
 const DISK_REFUSED: &str = "a node starts after its disk has refused an operation";
 
 /// The model of the cluster that the setup describes; `None` where there are settings that the model does not have.
 pub(crate) fn model(setup: &Setup) -> Option<model::Raft> {
     let settings = &setup.settings;
-    let is_modelled = settings.word("flush") == "now"
-        && settings.word("tasks") != "step"
+    let is_modelled = settings.word("tasks") != "step"
         && settings.word("stale-appends") == "dropped"
         && settings.word("membership") == "off"
         && settings.integer("learners") == 0;
-    is_modelled
-        .then(|| model::Raft::open(settings.integer("nodes") as NodeId, Rules::openraft_0_9()))
-        .flatten()
+    let rules = if settings.word("flush") == "late" {
+        // A leader writes its first entry when its vote is on the disk: it is told as an entry that it takes.
+        Rules { empty_entry: false, ..Rules::openraft_0_9() }
+    } else {
+        Rules::openraft_0_9()
+    };
+    is_modelled.then(|| model::Raft::open(settings.integer("nodes") as NodeId, rules)).flatten()
 }
 
 /// What a node was before the step.
@@ -90,6 +98,8 @@ impl Known {
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     known: Vec<Known>,
+    /// With late flushes.
+    late: Vec<Late>,
     shadows: RefCell<Vec<Shadow>>,
     /// The node that the last deviation is about.
     deviates: Option<NodeId>,
@@ -103,12 +113,16 @@ impl Steps {
         let starts = matches!(seen.choice, Choice::Restart { .. });
         if seen.died {
             // What it did by then nobody has heard: messages leave at the end of a step.
+            self.late[usize::from(me)].die();
             if !starts {
                 out.push(Event::Action(Action::Crash { node: me }));
             }
             return;
         }
         let view = &seen.views[usize::from(me)];
+        if view.image().journal.is_some() {
+            return self.step_late(seen, me, out);
+        }
         let now = Known::of(view);
         self.known[usize::from(me)] = now;
         match seen.choice {
@@ -254,6 +268,19 @@ fn became(seen: &Seen<'_, Openraft>, me: NodeId, (before, now): (Known, Known), 
     }
 }
 
+/// Role and vote. A node that waits for its disk has not told of them for some time: they are what it has written.
+fn stands(view: &View, image: &Image, node: NodeId) -> (ServerState, (u64, u64)) {
+    let written = image.vote().filter(|_| image.journal.is_some() && image.is_waited_for());
+    let Some(written) = written else { return (view.role(), view.vote()) };
+    let (term, owner) = (written.leader_id.term, written.leader_id.node_id);
+    let role = match messages::peer(owner) {
+        Some(owner) if owner != node => ServerState::Follower,
+        _ if written.committed => ServerState::Leader,
+        _ => ServerState::Candidate,
+    };
+    (role, (term, owner))
+}
+
 /// What the views show of a node, with its log as the model has it in its shadow.
 fn project_node(
     seen: &Seen<'_, Openraft>,
@@ -265,7 +292,8 @@ fn project_node(
     let image: &Image = &view.image();
     shadow.follow(image, committed);
     let up = seen.up & (1 << node) != 0;
-    let role = match view.role() {
+    let (role, vote) = stands(view, image, node);
+    let role = match role {
         ServerState::Leader if up => model::Role::Leader,
         ServerState::Candidate if up => model::Role::Candidate,
         _ => model::Role::Follower,
@@ -273,8 +301,8 @@ fn project_node(
     Projection {
         up,
         role,
-        term: rank(view.vote()),
-        vote: messages::peer(view.vote().1),
+        term: rank(vote),
+        vote: messages::peer(vote.1),
         commit: upto(image.committed.max(image.applied).as_ref()),
         length: shadow.log().len(),
         log: shadow.log().digest(),
@@ -287,6 +315,12 @@ impl Mapping<Openraft> for Steps {
     fn reset(&mut self, seen: &Seen<'_, Openraft>) {
         self.known.clear();
         self.known.extend(seen.views.iter().map(Known::of));
+        self.late.clear();
+        self.late.resize_with(seen.views.len(), Late::default);
+        for (late, view) in self.late.iter_mut().zip(seen.views) {
+            let vote = view.image().vote();
+            late.start(vote, view.commit());
+        }
         self.shadows.get_mut().clear();
         self.shadows.get_mut().resize_with(seen.views.len(), Shadow::default);
         self.deviates = None;
@@ -318,7 +352,10 @@ impl Mapping<Openraft> for Steps {
     /// is compared with its term.
     fn compare(&self, seen: &Seen<'_, Openraft>, state: &State, full: bool) -> Option<String> {
         let node = seen.node.filter(|_| full)?;
-        if seen.views[usize::from(node)].is_halted() {
+        let view = &seen.views[usize::from(node)];
+        // Of a node that has stopped, the last view shows what it has not synced too: its start will tell.
+        let stopped_unsynced = seen.up & (1 << node) == 0 && view.image().is_unsynced();
+        if view.is_halted() || stopped_unsynced {
             return None;
         }
         let mut shadows = self.shadows.borrow_mut();

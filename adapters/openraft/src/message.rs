@@ -29,7 +29,7 @@ pub(crate) enum Body {
 
 /// The start of a node that a request comes from: a node that has started again does not know the requests that it had
 /// made before, as if their connections were closed.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Origin(Arc<()>);
 
 impl PartialEq for Origin {

@@ -1,6 +1,6 @@
 //! The network: a request goes out as a message, and its future waits for the message that answers it.
 
-use crate::image::lock;
+use crate::image::{SharedImage, lock};
 use crate::message::{Body, Origin, Wire};
 use crate::types::{Types, node};
 use misrule_executor::{OneshotReceiver, OneshotSender, oneshot};
@@ -16,8 +16,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// What a node sends, and who waits for answers.
-#[derive(Default)]
 pub(crate) struct Post {
+    /// Its journal is told what is sent.
+    image: SharedImage,
     origin: Origin,
     last: u64,
     outbox: Vec<(NodeId, Wire)>,
@@ -25,10 +26,25 @@ pub(crate) struct Post {
 }
 
 /// A node's post, shared by its clients and the tasks that answer.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct SharedPost(Arc<Mutex<Post>>);
 
+impl Post {
+    fn send(&mut self, to: NodeId, wire: Wire) {
+        if let Some(journal) = &mut lock(&self.image).journal {
+            journal.send();
+        }
+        self.outbox.push((to, wire));
+    }
+}
+
 impl SharedPost {
+    /// The post of the node that keeps this.
+    pub(crate) fn new(image: SharedImage) -> Self {
+        let (outbox, waiting) = (Vec::new(), BTreeMap::new());
+        Self(Arc::new(Mutex::new(Post { image, origin: Origin::default(), last: 0, outbox, waiting })))
+    }
+
     /// Sends a request.
     fn ask(&self, to: u64, body: Body) -> OneshotReceiver<Body> {
         let (sender, receiver) = oneshot();
@@ -37,13 +53,13 @@ impl SharedPost {
         let (request, origin) = (post.last, post.origin.clone());
         post.waiting.insert(request, sender);
         let asked = body.asks();
-        post.outbox.push((node(to), Wire { request, origin, asked, body }));
+        post.send(node(to), Wire { request, origin, asked, body });
         receiver
     }
 
     /// Sends the answer to a request.
     pub(crate) fn answer(&self, to: NodeId, answer: Wire) {
-        lock(&self.0).outbox.push((to, answer));
+        lock(&self.0).send(to, answer);
     }
 
     /// Hands an answer to who waits for it; nobody does after a timeout, a restart, or a first answer. Returns whether

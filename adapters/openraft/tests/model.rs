@@ -10,6 +10,7 @@ use misrule_world::{
 };
 
 const FULL: Watch = Watch { keys: false, model: true, conformance: true, trace: false };
+const KEPT_UNSYNCED: &str = "a node starts from a disk that has kept what was never synced";
 const DISK_REFUSED: &str = "a node starts after its disk has refused an operation";
 
 fn open(given: &[(&str, &str)], contract: &str, lenses: &[&str]) -> Box<dyn Run> {
@@ -86,6 +87,75 @@ fn every_step_is_followed() {
     }
 }
 
+/// The same with late flushes: a crash may keep what was never synced, where the contract says so, and only then is a
+/// start a deviation.
+#[test]
+fn every_step_is_followed_with_late_flushes() {
+    for nodes in ["3", "5", "7"] {
+        for contract in ["fifo", "reorder+loss+dup", "reorder,immediate", "reorder,ordered"] {
+            for settings in SETTINGS {
+                let late = [("nodes", nodes), ("flush", "late")];
+                let given: Vec<_> = settings.iter().copied().chain(late).collect();
+                let mut run = open(&given, contract, &[]);
+                let (failure, _) = drive(&mut *run, 1, 10_000, FULL, None);
+                assert_eq!(failure, None, "{given:?} {contract}");
+                let tally = run.about().tally;
+                let kept = tally.deviations.iter().find(|(name, _)| *name == KEPT_UNSYNCED);
+                let kept = kept.map_or(0, |(_, count)| *count);
+                assert_eq!(tally.steps_followed, tally.steps_walked + kept, "{given:?} {contract}");
+                assert!(kept * 100 <= tally.steps_followed, "{given:?} {contract}: {:?}", tally.deviations);
+                let keeps = contract.contains("immediate") || contract.contains("ordered");
+                assert_eq!(kept > 0, keeps, "{given:?} {contract}: {:?}", tally.deviations);
+                assert_eq!(tally.events.count(Outcome::Unmapped), 0, "{given:?} {contract}");
+            }
+        }
+    }
+}
+
+/// Nodes with late flushes that stop in the middle of a step, or whose disks refuse an operation.
+#[test]
+fn it_goes_on_with_late_flushes() {
+    let crash: Also = |node, rng: &mut Rng| {
+        let keep = Keep::prefix(rng.below(4) as u16);
+        Choice::CrashAt { node, at: rng.below(5) as u16, keep }
+    };
+    let refuse: Also = |node, rng: &mut Rng| {
+        let outcome = if rng.chance(1, 2) { DiskOutcome::SyncFails } else { DiskOutcome::WriteError };
+        Choice::Disk { node, outcome, at: 1 }
+    };
+    for (contract, also, deviation) in [
+        ("reorder", crash, CRASH_POINT),
+        ("reorder+dup,ordered", crash, CRASH_POINT),
+        ("reorder,fsyncgate", refuse, DISK_REFUSED),
+    ] {
+        for settings in SETTINGS {
+            let given: Vec<_> = settings.iter().copied().chain([("flush", "late")]).collect();
+            let mut run = open(&given, contract, &[]);
+            let (failure, _) = drive(&mut *run, 2, 40_000, FULL, Some(also));
+            assert_eq!(failure, None, "{given:?} {contract}");
+            let tally = run.about().tally;
+            let counts = || tally.deviations.iter();
+            assert!(
+                counts().all(|(name, _)| [deviation, KEPT_UNSYNCED].contains(name)),
+                "{:?}",
+                tally.deviations
+            );
+            let count = counts().find(|(name, _)| *name == deviation).map_or(0, |(_, count)| *count);
+            assert!(count > 50, "{given:?} {contract}: {:?}", tally.deviations);
+        }
+    }
+}
+
+/// What a bug of the storage lets out before the sync, the model refuses to let out.
+#[test]
+fn what_leaves_before_its_sync_is_refused() {
+    for bug in ["early-flush", "vote-not-synced"] {
+        let mut run = open(&[("flush", "late"), ("bug", bug)], "reorder", &[]);
+        let (failure, _) = drive(&mut *run, 3, 10_000, FULL, None);
+        assert_eq!(failure.map(|failure| failure.oracle), Some("model"), "{bug}");
+    }
+}
+
 #[test]
 fn it_goes_on_after_crash_points() {
     for contract in ["reorder", "fifo,immediate", "reorder+dup,ordered"] {
@@ -126,20 +196,24 @@ fn it_goes_on_after_a_disk_that_refuses() {
 /// looks at the same step.
 #[test]
 fn a_disk_that_lies_is_noticed() {
-    let mut run = open(&[], "reorder,lying-disk", &[]);
-    let lie: Also = |node, _| Choice::Disk { node, outcome: DiskOutcome::SyncLies, at: 1 };
-    let (failure, _) = drive(&mut *run, 4, 200_000, FULL, Some(lie));
-    assert!(failure.is_some());
+    for flush in ["now", "late"] {
+        let mut run = open(&[("flush", flush)], "reorder,lying-disk", &[]);
+        let lie: Also = |node, _| Choice::Disk { node, outcome: DiskOutcome::SyncLies, at: 1 };
+        let (failure, _) = drive(&mut *run, 4, 200_000, FULL, Some(lie));
+        assert!(failure.is_some(), "{flush}");
+    }
 }
 
 #[test]
 fn every_lens_at_the_model_makes_keys() {
     let watch = Watch { keys: true, ..FULL };
     let lenses = ["pairs@model", "delivery@model", "message@model", "persistence@model", "detailed@model"];
-    for lens in lenses {
-        let mut run = open(&[], "reorder", &[lens]);
-        let (failure, keys) = drive(&mut *run, 6, 10_000, watch, None);
-        assert_eq!(failure, None);
-        assert!(keys > 1_000, "{lens}: {keys}");
+    for flush in ["now", "late"] {
+        for lens in lenses {
+            let mut run = open(&[("flush", flush)], "reorder", &[lens]);
+            let (failure, keys) = drive(&mut *run, 6, 10_000, watch, None);
+            assert_eq!(failure, None);
+            assert!(keys > 1_000, "{flush} {lens}: {keys}");
+        }
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn rank((term, number): (u64, u64)) -> u32 {
     owned_term(term as u32, peer(number))
 }
 
-fn rank_of(vote: &Vote) -> u32 {
+pub(super) fn rank_of(vote: &Vote) -> u32 {
     rank((vote.leader_id.term, vote.leader_id.node_id))
 }
 
