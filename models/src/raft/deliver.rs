@@ -69,7 +69,7 @@ impl Raft {
                 self.led(state, envelope);
             }
             Message::AppendReply { matched, hint, .. } => {
-                if !is_stale && node.role == Role::Leader {
+                if !is_stale && node.role == Role::Leader && self.is_sent(node, *from) {
                     self.acknowledged(node, usize::from(*from), matched, hint);
                 }
             }
@@ -89,7 +89,7 @@ impl Raft {
                 }
             }
             Message::TimeoutNow { .. } => {
-                if !is_stale && node.role == Role::Follower {
+                if !is_stale && node.role == Role::Follower && self.may_campaign(node, *to) {
                     self.time_out(state, *to);
                     state.marks.asked = Some((*to, state.node(*to).term));
                 }
