@@ -72,9 +72,35 @@ pub struct Image {
     /// Messages that wait for a sync, and how many ever have.
     held: Vec<Message>,
     held_ever: u64,
+    /// Changes of the configuration that were applied since the start, and how many ever were.
+    turns: Vec<Turn>,
+    turns_ever: u64,
+}
+
+/// How far a node was when it applied a change of the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Turn {
+    /// Index of the change.
+    pub(crate) index: u64,
+    /// Index of the last entry of the log.
+    pub(crate) last: u64,
+    /// What was known to be committed before it took effect, and right after.
+    pub(crate) commit: (u64, u64),
 }
 
 impl Image {
+    /// The changes of the configuration that were applied since the start, oldest first, and how many ever were: a number
+    /// that only grows.
+    pub(crate) fn turns(&self) -> (&[Turn], u64) {
+        (&self.turns, self.turns_ever)
+    }
+
+    /// A change of the configuration is applied.
+    pub(crate) fn turn(&mut self, turn: Turn) {
+        self.turns.push(turn);
+        self.turns_ever += 1;
+    }
+
     /// The messages that wait for a sync, oldest first, and how many ever have: a number that only grows.
     pub(crate) fn held(&self) -> (&[Message], u64) {
         (&self.held, self.held_ever)
@@ -170,6 +196,7 @@ impl Image {
         self.entries.clear();
         self.hashes.clear();
         self.held.clear();
+        self.turns.clear();
         self.same_before = 1;
         self.bug = bug;
         self.begin();

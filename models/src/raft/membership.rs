@@ -63,8 +63,8 @@ impl Raft {
         if !self.has_changes() || !self.rules.applied_configuration {
             return Err("changes are not applied by themselves");
         }
-        if index < node.configured || index > node.commit {
-            return Err("the index is not committed, or was applied before");
+        if index > node.commit {
+            return Err("the index is not committed");
         }
         let mut configuration = node.configuration;
         while let Some(at) = change_in(&node.log.entries()[..index as usize], node.configured) {
@@ -73,6 +73,17 @@ impl Raft {
         }
         self.put_in_force(state, me, configuration);
         Ok(())
+    }
+
+    /// A snapshot has the configuration that its entries make (paper, section 7).
+    pub(super) fn take_configuration(&self, state: &mut State, me: NodeId) {
+        if self.has_changes() && self.rules.applied_configuration {
+            let node = state.node_mut(me);
+            let log = &node.log.entries()[..node.commit as usize];
+            let configuration = self.configuration(log);
+            node.configured = last_change(log);
+            self.put_in_force(state, me, configuration);
+        }
     }
 
     /// After an action: as published, the log has the configuration.
@@ -154,10 +165,8 @@ impl State {
     pub fn resync_configuration(&mut self, node: NodeId, seen: Configuration, applied: u32) {
         let it = self.node_mut(node);
         let reached = applied.min(it.log.len()) as usize;
-        let is_change = |entry: &LogEntry| Change::of(entry.value).is_some();
-        let last = it.log.entries()[..reached].iter().rposition(is_change);
         it.configuration = seen;
-        it.configured = last.map_or(0, |at| at as u32 + 1);
+        it.configured = last_change(&it.log.entries()[..reached]);
         it.disk.configured = it.configured;
     }
 }
@@ -168,8 +177,17 @@ fn change_in(log: &[LogEntry], behind: u32) -> Option<u32> {
     rest.iter().position(|entry| Change::of(entry.value).is_some()).map(|at| behind + at as u32 + 1)
 }
 
+/// The index of the last change of a log; 0 where there is none.
+fn last_change(log: &[LogEntry]) -> u32 {
+    let is_change = |entry: &LogEntry| Change::of(entry.value).is_some();
+    log.iter().rposition(is_change).map_or(0, |at| at as u32 + 1)
+}
+
 /// The configuration after the entries of a log. A change that the configuration does not allow is none, at every node.
 fn changed(before: Configuration, log: &[LogEntry]) -> Configuration {
     let changes = log.iter().filter_map(|entry| Change::of(entry.value));
     changes.fold(before, |configuration, change| configuration.after(change).unwrap_or(configuration))
 }
+
+#[cfg(test)]
+mod tests;
