@@ -75,6 +75,7 @@ pub struct Image {
     /// Changes of the configuration that were applied since the start, and how many ever were.
     turns: Vec<Turn>,
     turns_ever: u64,
+    syncs: u64,
 }
 
 /// How far a node was when it applied a change of the configuration.
@@ -86,6 +87,8 @@ pub(crate) struct Turn {
     pub(crate) last: u64,
     /// What was known to be committed before it took effect, and right after.
     pub(crate) commit: (u64, u64),
+    /// How often the disk had been synced, ever.
+    pub(crate) syncs: u64,
 }
 
 impl Image {
@@ -207,6 +210,17 @@ impl Image {
         self.durable = self.hard;
         self.truncations = 0;
         self.changes += 1;
+    }
+
+    /// The disk is synced.
+    pub(crate) fn synced(&mut self) {
+        self.syncs += 1;
+        self.mark_durable();
+    }
+
+    /// How often the disk was synced, ever.
+    pub(crate) fn syncs(&self) -> u64 {
+        self.syncs
     }
 
     /// What was written is durable, as far as the node knows.

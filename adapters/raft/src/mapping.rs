@@ -20,6 +20,7 @@
 //! | --- | --- |
 //! | [`LINKS`] | messages on links are not in an open model; a delivery carries its contents |
 //! | [`QUIET`] | a tick or message after which the node is as it was, or a proposal that it did not take or passed on |
+//! | [`STRANGER`] | the crate looks at no answer of a node that is no member, as if it were lost |
 //! | [`HALTED`] | see [`DISK_REFUSED`] |
 //!
 //! Proposals and reads that a follower passes on to its leader are no messages of the model: what matters is that the
@@ -35,6 +36,7 @@ mod progress;
 mod shadow;
 
 use crate::compat;
+use crate::conf::Conf;
 use crate::message::{Kind, Wire};
 use crate::system::Raft;
 use crate::view::{Role, View};
@@ -49,6 +51,7 @@ use std::cell::RefCell;
 
 const LINKS: &str = "what happens to links and to messages on them";
 const QUIET: &str = "a step after which the node is as it was";
+const STRANGER: &str = "an answer of a node that is no member";
 const HALTED: &str = "what comes to a node whose disk has refused an operation";
 const DISK_REFUSED: &str = "a node starts after its disk has refused an operation";
 const KEPT_UNSYNCED: &str = "a node starts from a disk that has kept what was never synced";
@@ -86,12 +89,16 @@ struct Known {
     held: u64,
     /// How many changes of the configuration it has ever applied.
     turns: u64,
+    /// How often its disk was ever synced.
+    syncs: u64,
+    conf: Conf,
 }
 
 impl Known {
     fn of(view: &View) -> Self {
         let image = view.image();
         let (last, held, turns) = (image.last_index(), image.held().1, image.turns().1);
+        let (syncs, conf) = (image.syncs(), view.conf());
         let (halted, unsynced) = (view.is_halted(), view.unsynced);
         Self {
             role: view.role(),
@@ -102,6 +109,8 @@ impl Known {
             unsynced,
             held,
             turns,
+            syncs,
+            conf,
         }
     }
 }
@@ -117,7 +126,6 @@ pub(crate) struct Steps {
     pre_vote: bool,
     membership: bool,
 }
-
 type Events = Vec<Event<Action>>;
 
 impl Steps {
@@ -153,9 +161,12 @@ impl Steps {
         if !before.halted && view.is_halted() {
             unwritten(seen, me, before, view, out);
         }
+        // It is said before the leader appends more by itself.
+        self.sent(seen, me, true, out);
+        self.held(me, before, view, true, out);
         self.became(seen, me, before, view, out);
-        self.sent(seen, me, out);
-        self.held(me, before, view, out);
+        self.sent(seen, me, false, out);
+        self.held(me, before, view, false, out);
         // What a leader has to send it sends, and steps down then.
         if before.role.leads() && steps_down(seen, before, view) {
             out.push(Event::Action(Action::StepDown { node: me }));
@@ -197,6 +208,9 @@ impl Steps {
         view: &View,
         out: &mut Events,
     ) {
+        if messages::is_answer(theirs) && !before.conf.has_member(theirs.from) {
+            return out.push(Event::Ignored(STRANGER));
+        }
         let entered = view.term() == theirs.term;
         let heeds = match theirs.msg_type {
             MessageType::MsgPropose => return proposed(me, before, view, out),
@@ -220,10 +234,11 @@ impl Steps {
         out.push(Event::Action(if heeds { Action::Deliver(envelope) } else { Action::Hear(envelope) }));
     }
 
-    fn sent(&mut self, seen: &Seen<'_, Raft>, me: NodeId, out: &mut Events) {
+    /// What the node sent: that it hands over, or all else.
+    fn sent(&mut self, seen: &Seen<'_, Raft>, me: NodeId, hands_over: bool, out: &mut Events) {
         for (to, wire) in seen.sends {
             let theirs = wire.message();
-            if matches!(theirs.msg_type, MessageType::MsgPropose | MessageType::MsgReadIndex) {
+            if is_passed_on(theirs) || hands_over != (theirs.msg_type == MessageType::MsgTimeoutNow) {
                 continue;
             }
             let Some(message) = to_model(theirs, &mut self.spare) else {
@@ -234,12 +249,12 @@ impl Steps {
     }
 
     /// What the node has to send and keeps until its disk is synced.
-    fn held(&mut self, me: NodeId, before: Known, view: &View, out: &mut Events) {
+    fn held(&mut self, me: NodeId, before: Known, view: &View, hands_over: bool, out: &mut Events) {
         let image = view.image();
         let (waiting, ever) = image.held();
         let new = waiting.len().min((ever - before.held) as usize);
         for theirs in &waiting[waiting.len() - new..] {
-            if matches!(theirs.msg_type, MessageType::MsgPropose | MessageType::MsgReadIndex) {
+            if is_passed_on(theirs) || hands_over != (theirs.msg_type == MessageType::MsgTimeoutNow) {
                 continue;
             }
             let (Some(to), Some(message)) = (messages::node(theirs.to), to_model(theirs, &mut self.spare))
@@ -324,6 +339,11 @@ fn asks(seen: &Seen<'_, Raft>, before: Known, view: &View) -> bool {
     let (waiting, ever) = image.held();
     let asks = |message: &Theirs| message.msg_type == MessageType::MsgRequestPreVote;
     sends(seen, Kind::RequestPreVote) || ever > before.held && waiting.last().is_some_and(asks)
+}
+
+/// Whether it is a request that is passed on to the leader.
+fn is_passed_on(theirs: &Theirs) -> bool {
+    matches!(theirs.msg_type, MessageType::MsgPropose | MessageType::MsgReadIndex)
 }
 
 /// Whether the node sent a message of this kind.

@@ -242,7 +242,10 @@ impl Node {
         let (before, last) = known(&self.raft);
         let changed = compat::reconfigure(&mut self.raft, entry);
         let commit = (before, known(&self.raft).0);
-        self.image.borrow_mut().turn(Turn { index: entry.index, last, commit });
+        let mut image = self.image.borrow_mut();
+        let syncs = image.syncs();
+        image.turn(Turn { index: entry.index, last, commit, syncs });
+        drop(image);
         let Some(conf) = changed else { return Ok(()) };
         self.done.configurations += 1;
         let raft = &mut self.raft.raft;

@@ -135,6 +135,41 @@ fn changes_of_membership_are_followed() {
     }
 }
 
+/// The model goes on behind crash points and disks that refuse, which are deviations. A disk that refuses the vote of a node
+/// that votes alone shows that the crate leads, and tells learners so, before that is on the disk: the model does not.
+#[test]
+fn changes_of_membership_go_on_after_faults_of_disks() {
+    let crash: Also = |node, rng| {
+        let keep = Keep::prefix(rng.below(4) as u16);
+        Choice::CrashAt { node, at: rng.below(5) as u16, keep }
+    };
+    let write: Also = |node, rng| {
+        let at = 1 + rng.below(3) as u16;
+        Choice::Disk { node, outcome: DiskOutcome::WriteError, at }
+    };
+    let mut early = 0;
+    for (contract, fault, name) in [("reorder", crash, CRASH_POINT), ("reorder", write, DISK_REFUSED)] {
+        for membership in ["single", "joint"] {
+            for settings in CHANGES {
+                let fixed = [("membership", membership)];
+                let given: Vec<_> = settings.iter().copied().chain(fixed).collect();
+                let mut run = open(&given, contract, &[]);
+                let (failure, _) = drive(&mut *run, 2, 100_000, FULL, Some(fault));
+                let leads_early = "the-node-has-no-majority-of-votes";
+                if failure.as_ref().is_some_and(|it| name == DISK_REFUSED && it.property == leads_early) {
+                    early += 1;
+                    continue;
+                }
+                assert_eq!(failure, None, "{given:?} {contract} {name}");
+                let tally = run.about().tally;
+                let (others, all) = deviations(&tally);
+                assert_eq!((tally.steps_followed - tally.steps_walked, others), (all, vec![name]));
+            }
+        }
+    }
+    assert!(early > 0);
+}
+
 #[test]
 fn it_goes_on_after_crash_points() {
     for contract in ["reorder", "fifo,immediate", "reorder+dup,ordered"] {

@@ -36,6 +36,17 @@ pub(super) fn to_entry(entry: &Entry) -> LogEntry {
     LogEntry { term: entry.term as u32, value }
 }
 
+/// Whether it answers another message.
+pub(super) fn is_answer(theirs: &Theirs) -> bool {
+    matches!(
+        theirs.msg_type,
+        MessageType::MsgAppendResponse
+            | MessageType::MsgRequestVoteResponse
+            | MessageType::MsgHeartbeatResponse
+            | MessageType::MsgRequestPreVoteResponse
+    )
+}
+
 /// The message as the model has it; `None` where it has none such.
 pub(super) fn to_model(theirs: &Theirs, spare: &mut Spare) -> Option<Message> {
     let term = theirs.term as u32;

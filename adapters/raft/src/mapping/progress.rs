@@ -38,14 +38,16 @@ impl Steps {
         } else if !before.role.leads() && steps_down(seen, before, view) {
             out.push(Event::Action(Action::StepDown { node: me }));
         }
-        if synced {
+        let leads_on =
+            !restarts && (view.role().leads() || before.role.leads() && view.term() == before.term);
+        if synced && !leads_on {
             out.push(Event::Action(Action::Persist { node: me }));
         }
         if restarts {
             if self.membership {
                 out.push(Event::Action(Action::Reconfigure { node: me, index: applied(view) }));
             }
-        } else if view.role().leads() || before.role.leads() && view.term() == before.term {
+        } else if leads_on {
             let behind = if leads_anew {
                 // Its empty entry is the model's own.
                 before.last + 1
@@ -54,7 +56,7 @@ impl Steps {
             } else {
                 before.last
             };
-            led_on(me, before, view, behind, synced && !view.unsynced, out);
+            led_on(me, before, view, behind, synced, out);
         } else {
             followed(seen, me, before, view, out);
         }
@@ -117,28 +119,28 @@ fn take(me: NodeId, view: &View, behind: u64, last: u64, out: &mut Events) {
     out.extend(new.map(|entry| Event::Action(Action::Propose { node: me, value: to_entry(entry).value })));
 }
 
-/// What a leader committed and applied, change by change, and what it appended by itself then, behind an index: the end of
-/// a joint configuration.
-fn led_on(me: NodeId, before: Known, view: &View, behind: u64, persists: bool, out: &mut Events) {
-    let append = |behind: u64, to: u64, out: &mut Events| {
-        if behind < to {
-            take(me, view, behind, to, out);
-            out.extend(persists.then_some(Event::Action(Action::Persist { node: me })));
-        }
-        behind.max(to)
-    };
+/// What a leader committed and applied, change by change, when its disk was synced, and what it appended by itself then,
+/// behind an index: the end of a joint configuration.
+fn led_on(me: NodeId, before: Known, view: &View, behind: u64, synced: bool, out: &mut Events) {
     let image = view.image();
-    let (mut commit, mut last) = (before.commit, behind);
+    let (mut commit, mut last, mut syncs) = (before.commit, behind, before.syncs);
+    let advance = |is_more: bool| is_more.then_some(Event::Action(Action::AdvanceCommit { node: me }));
+    let persist = |is_more: bool| is_more.then_some(Event::Action(Action::Persist { node: me }));
     for turn in new_turns(&image, before) {
-        last = append(last, turn.last, out);
+        take(me, view, last, turn.last, out);
+        out.extend(persist(turn.syncs > syncs));
         let (known, then) = turn.commit;
-        out.extend((known > commit).then_some(Event::Action(Action::AdvanceCommit { node: me })));
+        out.extend(advance(known > commit));
         out.push(Event::Action(Action::Reconfigure { node: me, index: turn.index as u32 }));
-        out.extend((then > known).then_some(Event::Action(Action::AdvanceCommit { node: me })));
-        commit = then;
+        out.extend(advance(then > known));
+        (commit, last, syncs) = (then, last.max(turn.last), turn.syncs.max(syncs));
     }
-    append(last, image.last_index(), out);
-    out.extend((view.commit() > commit).then_some(Event::Action(Action::AdvanceCommit { node: me })));
+    // A sync that fails is a sync of the step too.
+    let is_synced = image.syncs() > syncs || synced && syncs == before.syncs;
+    out.extend(persist(is_synced && view.unsynced));
+    take(me, view, last, image.last_index(), out);
+    out.extend(persist(is_synced && !view.unsynced));
+    out.extend(advance(view.commit() > commit));
 }
 
 /// What a follower learned to be committed, and applied of it.

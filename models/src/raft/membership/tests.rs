@@ -157,8 +157,7 @@ fn membership_is_safe_and_its_states_are_counted() {
         let found = explore(&model, Limits::default(), None).unwrap();
         let broken = found.properties.iter().find(|property| property.verdict == Verdict::Violated);
         assert_eq!((found.bound, broken.map(|property| property.name)), (None, None), "{name}");
-        let is_seen = |property: &&crate::PropertyReport<_>| property.name == "configuration-changed";
-        let changed = found.properties.iter().find(is_seen).unwrap();
+        let changed = found.properties.iter().find(|it| it.name == "configuration-changed").unwrap();
         assert_eq!(changed.verdict, Verdict::Seen, "{name}");
         counts.push((name, found.states));
     }
