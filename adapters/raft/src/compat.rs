@@ -9,6 +9,6 @@ mod release;
 mod release;
 
 pub(crate) use release::{
-    APPLIES, ENTRY_TYPES, FLUSHES, MEMBERSHIPS, MODELLED, advance_apply, commit_term, heartbeat_elapsed,
-    open, propose_change, read_conf, reconfigure, settled, timeout,
+    APPLIES, ENTRY_TYPES, FLUSHES, MEMBERSHIPS, MODELLED, advance_apply, change, commit_term,
+    heartbeat_elapsed, open, propose_change, read_conf, reconfigure, settled, timeout,
 };

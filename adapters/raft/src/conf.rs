@@ -1,5 +1,6 @@
 //! Configurations of the cluster, as sets of bits, and the changes that the workload asks for.
 
+use misrule_models::raft::Configuration;
 use std::fmt;
 
 /// A configuration: sets of nodes, where node 1 is bit 0.
@@ -33,10 +34,21 @@ impl Conf {
         (self.voters | self.outgoing) & bit(id) != 0
     }
 
+    /// Whether a node, by the crate's number, votes or listens.
+    pub(crate) fn has_member(self, id: u64) -> bool {
+        (self.voters | self.outgoing | self.learners) & bit(id) != 0
+    }
+
     /// Whether so many nodes, as a set of bits, decide.
     pub(crate) fn is_quorum(self, set: u8) -> bool {
         let is_most = |of: u8| of == 0 || 2 * (set & of).count_ones() > of.count_ones();
         is_most(self.voters) && is_most(self.outgoing)
+    }
+
+    /// The configuration as the model has it.
+    pub(crate) fn to_model(self) -> Configuration {
+        let Self { voters, learners, outgoing, learners_next, auto_leave } = self;
+        Configuration { voters, outgoing, learners, learners_next, leaves_itself: auto_leave }
     }
 
     /// The set of nodes in a list of the crate's numbers.

@@ -72,9 +72,38 @@ pub struct Image {
     /// Messages that wait for a sync, and how many ever have.
     held: Vec<Message>,
     held_ever: u64,
+    /// Changes of the configuration that were applied since the start, and how many ever were.
+    turns: Vec<Turn>,
+    turns_ever: u64,
+    syncs: u64,
+}
+
+/// How far a node was when it applied a change of the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Turn {
+    /// Index of the change.
+    pub(crate) index: u64,
+    /// Index of the last entry of the log.
+    pub(crate) last: u64,
+    /// What was known to be committed before it took effect, and right after.
+    pub(crate) commit: (u64, u64),
+    /// How often the disk had been synced, ever.
+    pub(crate) syncs: u64,
 }
 
 impl Image {
+    /// The changes of the configuration that were applied since the start, oldest first, and how many ever were: a number
+    /// that only grows.
+    pub(crate) fn turns(&self) -> (&[Turn], u64) {
+        (&self.turns, self.turns_ever)
+    }
+
+    /// A change of the configuration is applied.
+    pub(crate) fn turn(&mut self, turn: Turn) {
+        self.turns.push(turn);
+        self.turns_ever += 1;
+    }
+
     /// The messages that wait for a sync, oldest first, and how many ever have: a number that only grows.
     pub(crate) fn held(&self) -> (&[Message], u64) {
         (&self.held, self.held_ever)
@@ -170,6 +199,7 @@ impl Image {
         self.entries.clear();
         self.hashes.clear();
         self.held.clear();
+        self.turns.clear();
         self.same_before = 1;
         self.bug = bug;
         self.begin();
@@ -180,6 +210,17 @@ impl Image {
         self.durable = self.hard;
         self.truncations = 0;
         self.changes += 1;
+    }
+
+    /// The disk is synced.
+    pub(crate) fn synced(&mut self) {
+        self.syncs += 1;
+        self.mark_durable();
+    }
+
+    /// How often the disk was synced, ever.
+    pub(crate) fn syncs(&self) -> u64 {
+        self.syncs
     }
 
     /// What was written is durable, as far as the node knows.

@@ -102,7 +102,7 @@ impl RaftJudge {
                     .to_owned(),
             ));
         }
-        judge.follower = model.map(|model| Follower::new(model, Steps::default(), at_model));
+        judge.follower = model.map(|model| Follower::new(model, Steps::new(setup), at_model));
         Ok(judge)
     }
 }

@@ -20,6 +20,7 @@
 //! | --- | --- |
 //! | [`LINKS`] | messages on links are not in an open model; a delivery carries its contents |
 //! | [`QUIET`] | a tick or message after which the node is as it was, or a proposal that it did not take or passed on |
+//! | [`STRANGER`] | the crate looks at no answer of a node that is no member, as if it were lost |
 //! | [`HALTED`] | see [`DISK_REFUSED`] |
 //!
 //! Proposals and reads that a follower passes on to its leader are no messages of the model: what matters is that the
@@ -31,29 +32,33 @@
 //! Settings that the model does not have (`membership`) are not followed, nor are releases before 0.6.
 
 mod messages;
+mod progress;
 mod shadow;
 
 use crate::compat;
+use crate::conf::Conf;
 use crate::message::{Kind, Wire};
 use crate::system::Raft;
 use crate::view::{Role, View};
 use messages::{Spare, to_entry, to_model};
-use misrule_models::raft::{self as model, Action, Envelope, Message, Projection, Rules, State};
+use misrule_models::raft::{self as model, Action, Envelope, Membership, Message, Projection, Rules, State};
 use misrule_models::{Event, Log, NodeId};
 use misrule_world::{Choice, DiskOperation, Input, Keep, Mapping, Seen, Settings, Setup, differ};
+use progress::{proposed, steps_down};
 use raft::eraftpb::{Message as Theirs, MessageType};
 use shadow::Shadow;
 use std::cell::RefCell;
 
 const LINKS: &str = "what happens to links and to messages on them";
 const QUIET: &str = "a step after which the node is as it was";
+const STRANGER: &str = "an answer of a node that is no member";
 const HALTED: &str = "what comes to a node whose disk has refused an operation";
 const DISK_REFUSED: &str = "a node starts after its disk has refused an operation";
 const KEPT_UNSYNCED: &str = "a node starts from a disk that has kept what was never synced";
 
 /// Whether the model has what the settings ask for.
-pub(crate) fn is_modelled(settings: &Settings) -> bool {
-    compat::MODELLED && settings.word("membership") == "off"
+pub(crate) fn is_modelled(_: &Settings) -> bool {
+    compat::MODELLED
 }
 
 /// The model of the cluster that the setup describes; `None` where there are settings that the model does not have.
@@ -61,7 +66,12 @@ pub(crate) fn model(setup: &Setup) -> Option<model::Raft> {
     let settings = &setup.settings;
     let (pre_vote, check_quorum) = (settings.is_on("pre-vote"), settings.is_on("check-quorum"));
     let late_flush = settings.word("flush") != "at-once";
-    let rules = Rules { pre_vote, check_quorum, late_flush, ..Rules::crate_0_7() };
+    let membership = match settings.word("membership") {
+        "single" => Membership::Single,
+        "joint" => Membership::Joint,
+        _ => Membership::Off,
+    };
+    let rules = Rules { pre_vote, check_quorum, late_flush, membership, ..Rules::crate_0_7() };
     is_modelled(settings).then(|| model::Raft::open(settings.integer("nodes") as NodeId, rules)).flatten()
 }
 
@@ -77,14 +87,31 @@ struct Known {
     unsynced: bool,
     /// How many messages have ever waited for a sync.
     held: u64,
+    /// How many changes of the configuration it has ever applied.
+    turns: u64,
+    /// How often its disk was ever synced.
+    syncs: u64,
+    conf: Conf,
 }
 
 impl Known {
     fn of(view: &View) -> Self {
         let image = view.image();
-        let (last, held) = (image.last_index(), image.held().1);
+        let (last, held, turns) = (image.last_index(), image.held().1, image.turns().1);
+        let (syncs, conf) = (image.syncs(), view.conf());
         let (halted, unsynced) = (view.is_halted(), view.unsynced);
-        Self { role: view.role(), term: view.term(), commit: view.commit(), last, halted, unsynced, held }
+        Self {
+            role: view.role(),
+            term: view.term(),
+            commit: view.commit(),
+            last,
+            halted,
+            unsynced,
+            held,
+            turns,
+            syncs,
+            conf,
+        }
     }
 }
 
@@ -96,11 +123,18 @@ pub(crate) struct Steps {
     spare: Spare,
     /// The node that the last deviation is about.
     deviates: Option<NodeId>,
+    pre_vote: bool,
+    membership: bool,
 }
-
 type Events = Vec<Event<Action>>;
 
 impl Steps {
+    pub(crate) fn new(setup: &Setup) -> Self {
+        let pre_vote = setup.settings.is_on("pre-vote");
+        let membership = setup.settings.word("membership") != "off";
+        Self { pre_vote, membership, ..Self::default() }
+    }
+
     fn step(&mut self, seen: &Seen<'_, Raft>, me: NodeId, out: &mut Events) {
         let view = &seen.views[usize::from(me)];
         let before = self.known[usize::from(me)];
@@ -127,9 +161,16 @@ impl Steps {
         if !before.halted && view.is_halted() {
             unwritten(seen, me, before, view, out);
         }
-        became(seen, me, before, view, out);
-        self.sent(seen, me, out);
-        self.held(me, before, view, out);
+        // It is said before the leader appends more by itself.
+        self.sent(seen, me, true, out);
+        self.held(me, before, view, true, out);
+        self.became(seen, me, before, view, out);
+        self.sent(seen, me, false, out);
+        self.held(me, before, view, false, out);
+        // What a leader has to send it sends, and steps down then.
+        if before.role.leads() && steps_down(seen, before, view) {
+            out.push(Event::Action(Action::StepDown { node: me }));
+        }
         if out.is_empty() {
             out.push(Event::Ignored(QUIET));
         }
@@ -142,6 +183,10 @@ impl Steps {
                 self.arrived(*from, me, message.message(), before, view, out);
             }
             Some(Input::Timer(_)) if view.term() > before.term => {
+                // Who votes alone need not ask.
+                if self.pre_vote {
+                    out.push(Event::Action(Action::PreVote { node: me }));
+                }
                 out.push(Event::Action(Action::Timeout { node: me }));
             }
             Some(Input::Timer(_)) if asks(seen, before, view) => {
@@ -163,6 +208,9 @@ impl Steps {
         view: &View,
         out: &mut Events,
     ) {
+        if messages::is_answer(theirs) && !before.conf.has_member(theirs.from) {
+            return out.push(Event::Ignored(STRANGER));
+        }
         let entered = view.term() == theirs.term;
         let heeds = match theirs.msg_type {
             MessageType::MsgPropose => return proposed(me, before, view, out),
@@ -170,6 +218,8 @@ impl Steps {
             MessageType::MsgReadIndex => return,
             // The crate looks at nothing of what it has committed already.
             MessageType::MsgAppend => theirs.index >= before.commit,
+            // It takes none of a configuration that it is not in.
+            MessageType::MsgSnapshot => theirs.get_snapshot().get_metadata().index <= view.commit(),
             MessageType::MsgRequestVote if theirs.term > before.term && !entered => {
                 return out.push(Event::Ignored(QUIET));
             }
@@ -184,10 +234,11 @@ impl Steps {
         out.push(Event::Action(if heeds { Action::Deliver(envelope) } else { Action::Hear(envelope) }));
     }
 
-    fn sent(&mut self, seen: &Seen<'_, Raft>, me: NodeId, out: &mut Events) {
+    /// What the node sent: that it hands over, or all else.
+    fn sent(&mut self, seen: &Seen<'_, Raft>, me: NodeId, hands_over: bool, out: &mut Events) {
         for (to, wire) in seen.sends {
             let theirs = wire.message();
-            if matches!(theirs.msg_type, MessageType::MsgPropose | MessageType::MsgReadIndex) {
+            if is_passed_on(theirs) || hands_over != (theirs.msg_type == MessageType::MsgTimeoutNow) {
                 continue;
             }
             let Some(message) = to_model(theirs, &mut self.spare) else {
@@ -198,12 +249,12 @@ impl Steps {
     }
 
     /// What the node has to send and keeps until its disk is synced.
-    fn held(&mut self, me: NodeId, before: Known, view: &View, out: &mut Events) {
+    fn held(&mut self, me: NodeId, before: Known, view: &View, hands_over: bool, out: &mut Events) {
         let image = view.image();
         let (waiting, ever) = image.held();
         let new = waiting.len().min((ever - before.held) as usize);
         for theirs in &waiting[waiting.len() - new..] {
-            if matches!(theirs.msg_type, MessageType::MsgPropose | MessageType::MsgReadIndex) {
+            if is_passed_on(theirs) || hands_over != (theirs.msg_type == MessageType::MsgTimeoutNow) {
                 continue;
             }
             let (Some(to), Some(message)) = (messages::node(theirs.to), to_model(theirs, &mut self.spare))
@@ -221,6 +272,9 @@ impl Steps {
         if seen.operations.contains(&DiskOperation::Sync) && !starts && !before.halted {
             match seen.input {
                 Some(Input::Timer(_)) if !before.role.leads() => {
+                    if self.pre_vote {
+                        out.push(Event::Action(Action::PreVote { node: me }));
+                    }
                     out.push(Event::Action(Action::Timeout { node: me }));
                 }
                 // Of entries that a leader took, its followers may have heard; that it has them is known when it starts
@@ -258,36 +312,6 @@ impl Steps {
     }
 }
 
-/// What the node is by it, what its disk has, and what it knows to be committed.
-fn became(seen: &Seen<'_, Raft>, me: NodeId, before: Known, view: &View, out: &mut Events) {
-    let led = matches!(seen.input, Some(Input::Message { message, .. })
-        if matches!(message.kind(), Kind::Append | Kind::Heartbeat | Kind::Snapshot));
-    let won = matches!(seen.input, Some(Input::Message { message, .. })
-        if message.kind() == Kind::RequestPreVoteResponse && view.role() == Role::Candidate);
-    let (was, is) = (model_role(before.role), model_role(view.role()));
-    let same_term = view.term() == before.term;
-    let restarts = matches!(seen.choice, Choice::Restart { .. });
-    if won && before.role == Role::PreCandidate {
-        out.push(Event::Action(Action::Timeout { node: me }));
-    }
-    if restarts {
-    } else if is == model::Role::Leader && !(was == is && same_term) {
-        out.push(Event::Action(Action::BecomeLeader { node: me }));
-    } else if is == model::Role::Follower && was != is && same_term && !led {
-        out.push(Event::Action(Action::StepDown { node: me }));
-    }
-    if seen.operations.contains(&DiskOperation::Sync) {
-        out.push(Event::Action(Action::Persist { node: me }));
-    }
-    if !restarts && view.commit() > before.commit {
-        if view.role().leads() {
-            out.push(Event::Action(Action::AdvanceCommit { node: me }));
-        } else if !led {
-            out.push(Event::Action(Action::LearnCommit { node: me, index: view.commit() as u32 }));
-        }
-    }
-}
-
 /// What the views show of a node, with its log as the model has it in its shadow.
 fn project_node(
     seen: &Seen<'_, Raft>,
@@ -317,20 +341,14 @@ fn asks(seen: &Seen<'_, Raft>, before: Known, view: &View) -> bool {
     sends(seen, Kind::RequestPreVote) || ever > before.held && waiting.last().is_some_and(asks)
 }
 
+/// Whether it is a request that is passed on to the leader.
+fn is_passed_on(theirs: &Theirs) -> bool {
+    matches!(theirs.msg_type, MessageType::MsgPropose | MessageType::MsgReadIndex)
+}
+
 /// Whether the node sent a message of this kind.
 fn sends(seen: &Seen<'_, Raft>, kind: Kind) -> bool {
     seen.sends.iter().any(|(_, wire)| wire.kind() == kind)
-}
-
-/// A leader that has more entries than before has taken them; others have passed them on or dropped them.
-fn proposed(me: NodeId, before: Known, view: &View, out: &mut Events) {
-    if before.role.leads() {
-        let image = view.image();
-        let new = image.entries().iter().skip(before.last.saturating_sub(image.base().index) as usize);
-        out.extend(
-            new.map(|entry| Event::Action(Action::Propose { node: me, value: to_entry(entry).value })),
-        );
-    }
 }
 
 /// What a leader took and sent before its disk refused it: the image has none of it.
@@ -396,6 +414,10 @@ impl Mapping<Raft> for Steps {
             if only.is_none_or(|only| only == node) {
                 let projection = project_node(seen, node, shadow, state.committed());
                 state.resync_node(node, &projection, shadow.log().entries());
+                if self.membership {
+                    let view = &seen.views[usize::from(node)];
+                    state.resync_configuration(node, view.conf().to_model(), progress::applied(view));
+                }
             }
         }
     }
@@ -411,8 +433,11 @@ impl Mapping<Raft> for Steps {
         let mut shadows = self.shadows.borrow_mut();
         let theirs = project_node(seen, node, &mut shadows[usize::from(node)], state.committed());
         let ours = state.projection(node);
+        let conf = (self.membership && theirs.up)
+            .then(|| differ(node, "conf", &view.conf().to_model(), &state.node(node).configuration))
+            .flatten();
         if theirs == ours {
-            return None;
+            return conf;
         }
         differ(node, "up", &theirs.up, &ours.up)
             .or_else(|| differ(node, "term", &theirs.term, &ours.term))

@@ -5,7 +5,7 @@ use crate::client::Waiting;
 use crate::command::call_number;
 use crate::compat;
 use crate::conf::Conf;
-use crate::image::{Base, Operation, SharedImage};
+use crate::image::{Base, Operation, SharedImage, Turn};
 use crate::machine::Machine;
 use crate::message::{Kind, Packing, Wire};
 use crate::store::Store;
@@ -238,7 +238,15 @@ impl Node {
         if entry.entry_type == EntryType::EntryNormal || entry.index <= self.image.borrow().conf().1 {
             return Ok(());
         }
-        let Some(conf) = compat::reconfigure(&mut self.raft, entry) else { return Ok(()) };
+        let known = |raft: &RawNode<Store>| (raft.raft.raft_log.committed, raft.raft.raft_log.last_index());
+        let (before, last) = known(&self.raft);
+        let changed = compat::reconfigure(&mut self.raft, entry);
+        let commit = (before, known(&self.raft).0);
+        let mut image = self.image.borrow_mut();
+        let syncs = image.syncs();
+        image.turn(Turn { index: entry.index, last, commit, syncs });
+        drop(image);
+        let Some(conf) = changed else { return Ok(()) };
         self.done.configurations += 1;
         let raft = &mut self.raft.raft;
         if self.options.leaver_steps_down && !conf.has_voter(raft.id) && raft.state == StateRole::Leader {

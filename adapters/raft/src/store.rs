@@ -31,7 +31,7 @@ impl Store {
     /// Syncs what was written.
     pub(crate) fn sync(&mut self) -> Result<(), DiskError> {
         self.disk.sync()?;
-        self.image.borrow_mut().mark_durable();
+        self.image.borrow_mut().synced();
         Ok(())
     }
 

@@ -69,7 +69,7 @@ impl Raft {
                 self.led(state, envelope);
             }
             Message::AppendReply { matched, hint, .. } => {
-                if !is_stale && node.role == Role::Leader {
+                if !is_stale && node.role == Role::Leader && self.is_sent(node, *from) {
                     self.acknowledged(node, usize::from(*from), matched, hint);
                 }
             }
@@ -89,7 +89,7 @@ impl Raft {
                 }
             }
             Message::TimeoutNow { .. } => {
-                if !is_stale && node.role == Role::Follower {
+                if !is_stale && node.role == Role::Follower && self.may_campaign(node, *to) {
                     self.time_out(state, *to);
                     state.marks.asked = Some((*to, state.node(*to).term));
                 }
@@ -193,8 +193,8 @@ impl Raft {
                 Message::HeartbeatReply { term: state.node(me).term }
             }
             Message::Snapshot { last, .. } => {
-                if !is_stale {
-                    install(state, me, last);
+                if !is_stale && install(state, me, last) {
+                    self.take_configuration(state, me);
                 }
                 let node = state.node(me);
                 let matched = (!is_stale).then_some(node.commit);
@@ -206,18 +206,21 @@ impl Raft {
     }
 }
 
-/// Takes what committed entries have made in place of the log, unless the node has these entries already.
-fn install(state: &mut State, me: NodeId, last: (u32, u32)) {
+/// Takes what committed entries have made in place of the log, unless the node has these entries already. Returns whether
+/// it did.
+fn install(state: &mut State, me: NodeId, last: (u32, u32)) -> bool {
     let node = &mut state.nodes[usize::from(me)];
     let reached = last.0.min(state.committed.len());
     if reached <= node.commit {
-        return;
+        return false;
     }
-    if node.term_at(last.0) != Some(last.1) {
+    let replaces = node.term_at(last.0) != Some(last.1);
+    if replaces {
         // What is behind it is none of this leader's: the node has another entry there, or none.
         state.marks.truncated |= !state.committed.shares(&node.log, node.length());
         node.log.follow(&state.committed);
         node.log.truncate(reached);
     }
     commit(state, me, reached);
+    replaces
 }

@@ -23,6 +23,7 @@ impl Raft {
             let known = if self.rules.learns_commit { it.length() } else { 0 };
             let learned = (it.commit + 1..=known).filter(|index| self.may_learn(state, node, *index));
             out.extend(learned.map(|index| Action::LearnCommit { node, index }));
+            out.extend(self.next_change(it, node));
             if it.waits_for_disk() {
                 out.push(Action::Persist { node });
             }
@@ -42,8 +43,9 @@ impl Raft {
         let it = state.node(node);
         if state.proposed < bounds.entries_max {
             out.push(Action::Propose { node, value: state.proposed + 1 });
+            self.changes(it, &mut |value| out.push(Action::Propose { node, value }));
         }
-        for peer in (0..self.nodes).filter(|peer| *peer != node) {
+        for peer in (0..self.nodes).filter(|peer| *peer != node && self.is_sent(it, *peer)) {
             if self.may_append(it, peer) {
                 out.push(Action::Append { node, peer });
             }
@@ -58,17 +60,17 @@ impl Raft {
             }
         }
         out.extend(self.commits(it).map(|_| Action::AdvanceCommit { node }));
-        if self.rules.check_quorum {
+        if self.may_step_down(it, node) {
             out.push(Action::StepDown { node });
         }
     }
 
     fn waiting(&self, it: &NodeState, node: NodeId, bounds: Bounds, out: &mut Vec<Action>) {
         if self.next_term(it, node) <= bounds.term_max {
-            if self.rules.pre_vote {
+            if self.rules.pre_vote && self.may_campaign(it, node) {
                 out.push(Action::PreVote { node });
             }
-            if self.may_time_out(it) {
+            if self.may_time_out(it, node) {
                 out.push(Action::Timeout { node });
             }
         }

@@ -1,5 +1,6 @@
 //! The lens presets over the model's state.
 
+use super::configuration::Configuration;
 use super::state::State;
 use crate::presets::{Delivered, Detail, Inbox, LastDelivery, WaitingMessage, Whole};
 use crate::{LogRelation, NodeId, Replica, Replicas, StableHasher, relation};
@@ -11,10 +12,12 @@ impl Replicas for State {
     }
 
     fn replica(&self, node: NodeId) -> Replica {
-        let node = self.node(node);
+        let (me, node) = (node, self.node(node));
+        // Who does not vote, or in a joint configuration, has another role.
+        let votes = node.configuration.has_voter(me) && !node.configuration.is_joint();
         Replica {
             up: node.up,
-            role: node.role as u8,
+            role: node.role as u8 | if votes { 0 } else { 4 },
             term: u64::from(node.term),
             log_term: u64::from(node.last().1),
             length: u64::from(node.length()),
@@ -60,6 +63,9 @@ impl Whole for State {
             hasher.write_u32(node.term);
             hasher.write_u32(node.commit);
             node.log.hash(hasher);
+            if node.configuration != Configuration::of_voters(self.count()) {
+                node.configuration.hash(hasher);
+            }
             if detail >= Detail::Persistence {
                 node.vote.hash(hasher);
                 node.disk.hash(hasher);

@@ -47,134 +47,28 @@
 //! both happen at any time. Pipelining is free in an open network; in a bounded one a leader sends from where
 //! the last answer left it. A crash falls between actions.
 
+mod configuration;
 mod deliver;
 mod enumerate;
 mod lenses;
+mod membership;
 mod message;
 mod owned;
 mod project;
 mod properties;
+mod rules;
 mod send;
 mod state;
 mod step;
 
+pub use configuration::{Change, ChangeKind, Configuration};
 pub use message::{Envelope, LogEntry, Message};
 pub use owned::owned_term;
 pub use project::Projection;
+pub use rules::{Bounds, Membership, Rules};
 pub use state::{Disk, NodeState, Role, State};
 
 use crate::{Model, NodeId, Property, Refusal, Step};
-
-/// Rules of the protocol. The first ones are the paper's, for a test to break; see the module's documentation for the
-/// others.
-#[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    /// The disk lags behind memory until [`Action::Persist`]; otherwise each action persists at its end.
-    pub disk_lags: bool,
-    /// Votes and answers wait for the disk.
-    pub persist_before_reply: bool,
-    /// A vote needs a log that is at least as up to date (section 5.4.1).
-    pub votes_compare_logs: bool,
-    /// A leader counts copies for entries of its own term only (section 5.4.2).
-    pub commits_own_term_only: bool,
-    /// A node votes once a term.
-    pub votes_once: bool,
-    /// A new leader appends an empty entry.
-    pub empty_entry: bool,
-    /// The most entries of an `Append` in a bounded network.
-    pub batch: u32,
-    /// Heartbeats are messages of their own.
-    pub heartbeats: bool,
-    /// A refusal of an `Append` says where to go on.
-    pub hints: bool,
-    /// A node asks before it begins a term.
-    pub pre_vote: bool,
-    /// An answer to the pre-vote for the term before counts.
-    pub late_pre_votes: bool,
-    /// A leader may step down.
-    pub check_quorum: bool,
-    /// A leader may ask a node to take over.
-    pub transfer: bool,
-    /// A leader may send snapshots.
-    pub snapshots: bool,
-    /// What is committed may be learned by any message.
-    pub learns_commit: bool,
-    /// The commit index is on the disk.
-    pub commit_kept: bool,
-    /// With `commit_kept`, no sync is sure to reach the commit index.
-    pub commit_unsynced: bool,
-    /// A term belongs to one node.
-    pub owned_terms: bool,
-    /// A refused `Append` cuts off what conflicts with it.
-    pub cuts_refused: bool,
-    /// A leader leads again after a start.
-    pub leads_again: bool,
-    /// In an open network, messages may wait for the disk while the node goes on. In a bounded one they do so with
-    /// [`disk_lags`](Self::disk_lags).
-    pub late_flush: bool,
-}
-
-impl Rules {
-    /// The paper's rules over a disk that keeps up with memory.
-    pub const fn paper() -> Self {
-        Self {
-            disk_lags: false,
-            persist_before_reply: true,
-            votes_compare_logs: true,
-            commits_own_term_only: true,
-            votes_once: true,
-            empty_entry: false,
-            batch: 1,
-            heartbeats: false,
-            hints: false,
-            pre_vote: false,
-            late_pre_votes: false,
-            check_quorum: false,
-            transfer: false,
-            snapshots: false,
-            learns_commit: false,
-            commit_kept: false,
-            commit_unsynced: false,
-            owned_terms: false,
-            cuts_refused: false,
-            leads_again: false,
-            late_flush: false,
-        }
-    }
-
-    /// The paper's rules over a disk that lags behind memory.
-    pub const fn lagging() -> Self {
-        Self { disk_lags: true, ..Self::paper() }
-    }
-
-    /// What the crate `raft` 0.7 of tikv does, with pre-vote and check-quorum off, which are settings there.
-    pub const fn crate_0_7() -> Self {
-        Self {
-            empty_entry: true,
-            batch: u32::MAX,
-            heartbeats: true,
-            late_pre_votes: true,
-            hints: true,
-            transfer: true,
-            snapshots: true,
-            learns_commit: true,
-            commit_kept: true,
-            ..Self::lagging()
-        }
-    }
-}
-
-/// How far exploration goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bounds {
-    /// The highest term.
-    pub term_max: u32,
-    /// Proposals in all.
-    pub entries_max: u32,
-    /// Crashes in all.
-    pub faults_max: u8,
-}
 
 /// A transition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -246,6 +140,14 @@ pub enum Action {
         /// The commit index.
         index: u32,
     },
+    /// A node puts in force what the changes of its log up to an index make of the configuration, with
+    /// [`Rules::applied_configuration`].
+    Reconfigure {
+        /// The node.
+        node: NodeId,
+        /// The index, which is committed.
+        index: u32,
+    },
     /// The disk catches up with memory, and what waited for it leaves.
     Persist {
         /// The node.
@@ -290,6 +192,7 @@ impl Action {
             | Self::Snapshot { node, .. }
             | Self::AdvanceCommit { node }
             | Self::LearnCommit { node, .. }
+            | Self::Reconfigure { node, .. }
             | Self::Persist { node }
             | Self::Crash { node }
             | Self::Restart { node, .. } => *node,
@@ -324,6 +227,11 @@ impl Raft {
     fn is_open(&self) -> bool {
         self.bounds.is_none()
     }
+
+    /// From here on the transitions of pre-votes.
+    fn pre_votes(&self) -> usize {
+        USUAL.len() + usize::from(self.has_changes())
+    }
 }
 
 impl Model for Raft {
@@ -346,11 +254,12 @@ impl Model for Raft {
     }
 
     fn properties(&self) -> &'static [Property<Self>] {
-        properties::PROPERTIES
+        properties::of(self)
     }
 
     fn transitions(&self) -> &'static [&'static str] {
-        &TRANSITIONS[..if self.rules.pre_vote { TRANSITIONS.len() } else { PRE_VOTES }]
+        let all: &[_] = if self.has_changes() { &WITH_CHANGES } else { &TRANSITIONS };
+        &all[..all.len() - if self.rules.pre_vote { 0 } else { PRE_VOTES.len() }]
     }
 
     fn transition(&self, action: &Action) -> usize {
@@ -365,8 +274,8 @@ impl Model for Raft {
                 Message::TimeoutNow { .. } => 6,
                 Message::Snapshot { .. } => 7,
                 Message::Note { .. } => 8,
-                Message::PreVote { .. } => PRE_VOTES,
-                Message::PreVoteReply { .. } => PRE_VOTES + 1,
+                Message::PreVote { .. } => self.pre_votes(),
+                Message::PreVoteReply { .. } => self.pre_votes() + 1,
             },
             Action::Hear(_) => 9,
             Action::Send(_) | Action::Hold(_) => 10,
@@ -379,20 +288,18 @@ impl Model for Raft {
             Action::Persist { .. } => 17,
             Action::Crash { .. } => 18,
             Action::Restart { .. } => 19,
-            Action::PreVote { .. } => PRE_VOTES + 2,
+            Action::Reconfigure { .. } => TRANSITIONS.len() - PRE_VOTES.len(),
+            Action::PreVote { .. } => self.pre_votes() + 2,
             Action::Append { .. }
             | Action::Heartbeat { .. }
             | Action::TimeoutNow { .. }
-            | Action::Snapshot { .. } => TRANSITIONS.len(),
+            | Action::Snapshot { .. } => WITH_CHANGES.len(),
         }
     }
 }
 
-/// From here on the transitions of pre-votes.
-const PRE_VOTES: usize = 20;
-
 /// Deliveries by kind, and what else an implementation does.
-const TRANSITIONS: [&str; PRE_VOTES + 3] = [
+const USUAL: [&str; 20] = [
     "Deliver Vote",
     "Deliver VoteReply",
     "Deliver Append",
@@ -413,10 +320,29 @@ const TRANSITIONS: [&str; PRE_VOTES + 3] = [
     "Persist",
     "Crash",
     "Restart",
-    "Deliver PreVote",
-    "Deliver PreVoteReply",
-    "PreVote",
 ];
+
+/// What stands at the end, with pre-votes only.
+const PRE_VOTES: [&str; 3] = ["Deliver PreVote", "Deliver PreVoteReply", "PreVote"];
+
+const TRANSITIONS: [&str; 23] = joined([&USUAL, &PRE_VOTES, &[]]);
+
+/// The same where the configuration may change.
+const WITH_CHANGES: [&str; 24] = joined([&USUAL, &["Reconfigure"], &PRE_VOTES]);
+
+/// One list of three, of `N` names in all.
+const fn joined<const N: usize>(lists: [&[&'static str]; 3]) -> [&'static str; N] {
+    let (mut out, mut at, mut list) = ([""; N], 0, 0);
+    while list < lists.len() {
+        let mut from = 0;
+        while from < lists[list].len() {
+            out[at] = lists[list][from];
+            (at, from) = (at + 1, from + 1);
+        }
+        list += 1;
+    }
+    out
+}
 
 #[cfg(test)]
 mod tests;

@@ -2,10 +2,11 @@
 //! their hashes, so that each costs a few comparisons a pair of nodes.
 
 use super::Raft;
+use super::configuration::Configuration;
 use super::state::{NodeState, Role, State};
 use crate::{Kind, Property};
 
-pub(super) const PROPERTIES: &[Property<Raft>] = &[
+const PROPERTIES: &[Property<Raft>] = &[
     Property { name: "election-safety", kind: Kind::Always, holds: election_safety },
     Property { name: "leader-append-only", kind: Kind::Always, holds: leader_append_only },
     Property { name: "log-matching", kind: Kind::Always, holds: log_matching },
@@ -17,7 +18,13 @@ pub(super) const PROPERTIES: &[Property<Raft>] = &[
     Property { name: "entry-committed", kind: Kind::Sometimes, holds: entry_committed },
     Property { name: "conflicting-suffix-truncated", kind: Kind::Sometimes, holds: suffix_truncated },
     Property { name: "recovered", kind: Kind::Sometimes, holds: recovered },
+    Property { name: "configuration-changed", kind: Kind::Sometimes, holds: configuration_changed },
 ];
+
+/// The properties of a model; the last one only where it can ever hold.
+pub(super) fn of(raft: &Raft) -> &'static [Property<Raft>] {
+    &PROPERTIES[..PROPERTIES.len() - usize::from(!raft.has_changes())]
+}
 
 fn election_safety(_: &Raft, state: &State) -> bool {
     !state.marks.elected_twice
@@ -52,11 +59,14 @@ fn state_machine_safety(_: &Raft, state: &State) -> bool {
     !state.marks.disagreed && state.nodes.iter().all(|node| node.log.shares(&state.committed, node.commit))
 }
 
-/// More than half of all disks have what is committed, for ever.
-fn commit_is_durable(_: &Raft, state: &State) -> bool {
+/// The disks of a quorum have what is committed, for ever: of the configuration in force when the last of it was committed.
+/// Where all nodes vote that is more than half of them.
+fn commit_is_durable(raft: &Raft, state: &State) -> bool {
     let committed = &state.committed;
-    let holds = |node: &&NodeState| node.disk.log.shares(committed, committed.len());
-    state.nodes.iter().filter(holds).count() > state.nodes.len() / 2
+    let holds = |node: &NodeState| u64::from(node.disk.log.shares(committed, committed.len()));
+    let disks = state.nodes.iter().rev().fold(0, |set, node| set << 1 | holds(node));
+    let all = Configuration::of_voters(raft.nodes);
+    (if raft.has_changes() { state.committed_in } else { all }).is_quorum(disks)
 }
 
 /// A node's term never falls below what others have heard of, and its vote in that term is no other.
@@ -77,6 +87,10 @@ fn entry_committed(_: &Raft, state: &State) -> bool {
 
 fn suffix_truncated(_: &Raft, state: &State) -> bool {
     state.marks.truncated
+}
+
+fn configuration_changed(_: &Raft, state: &State) -> bool {
+    state.marks.reconfigured
 }
 
 fn recovered(_: &Raft, state: &State) -> bool {

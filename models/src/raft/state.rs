@@ -1,5 +1,6 @@
 //! The variables of the protocol.
 
+use super::configuration::Configuration;
 use super::message::{Envelope, LogEntry};
 use crate::presets::Delivered;
 use crate::{Fields, Log, NodeId};
@@ -34,6 +35,9 @@ pub struct Disk {
     pub log: Log<LogEntry>,
     /// The last term in which the node led, with [`Rules::leads_again`](super::Rules::leads_again); else 0.
     pub led: u32,
+    /// Up to where changes of the configuration are applied, with
+    /// [`Rules::applied_configuration`](super::Rules::applied_configuration); else 0.
+    pub configured: u32,
 }
 
 /// One node.
@@ -69,12 +73,18 @@ pub struct NodeState {
     pub verified: u32,
     /// History: the term and the vote of which others may have heard.
     pub told: (u32, Option<NodeId>),
+    /// The configuration that the node goes by.
+    pub configuration: Configuration,
+    /// The index of the last change that it has applied, with
+    /// [`Rules::applied_configuration`](super::Rules::applied_configuration); else 0.
+    pub configured: u32,
 }
 
 impl NodeState {
     fn new(nodes: NodeId) -> Self {
         let count = usize::from(nodes);
-        Self { up: true, next: vec![1; count], matched: vec![0; count], ..Self::default() }
+        let configuration = Configuration::of_voters(nodes);
+        Self { up: true, next: vec![1; count], matched: vec![0; count], configuration, ..Self::default() }
     }
 
     /// The length of the log.
@@ -148,10 +158,12 @@ impl Clone for NodeState {
         self.matched.clone_from(&source.matched);
         let (disk, from) = (&mut self.disk, &source.disk);
         (disk.term, disk.vote, disk.commit, disk.led) = (from.term, from.vote, from.commit, from.led);
+        disk.configured = from.configured;
         disk.log.clone_from(&from.log);
         self.pending.clone_from(&source.pending);
         self.held.clone_from(&source.held);
         self.freed = source.freed;
+        (self.configuration, self.configured) = (source.configuration, source.configured);
     }
 }
 
@@ -169,6 +181,8 @@ pub struct State {
     pub(super) committed: Log<LogEntry>,
     /// History: for each committed entry the term of the node that committed it first.
     pub(super) committed_by: Vec<u32>,
+    /// History: the configuration by which the last of it was committed; an empty one where that is not known.
+    pub(super) committed_in: Configuration,
     pub(super) marks: Marks,
     /// What the last action delivered, for lenses.
     pub(super) delivered: Option<Delivered>,
@@ -194,6 +208,8 @@ pub(super) struct Marks {
     pub(super) asked: Option<(NodeId, u32)>,
     /// It was elected.
     pub(super) transferred: bool,
+    /// A node has come to go by another configuration.
+    pub(super) reconfigured: bool,
 }
 
 impl State {
@@ -206,6 +222,7 @@ impl State {
             elected: Vec::new(),
             committed: Log::default(),
             committed_by: Vec::new(),
+            committed_in: Configuration::default(),
             marks: Marks::default(),
             delivered: None,
             promised: None,
@@ -235,6 +252,7 @@ impl State {
         self.elected.clear();
         self.committed.truncate(0);
         self.committed_by.clear();
+        self.committed_in = Configuration::default();
         self.marks = Marks::default();
         for node in &mut self.nodes {
             node.told = (0, None);
@@ -266,6 +284,7 @@ impl Clone for State {
         self.elected.clone_from(&source.elected);
         self.committed.clone_from(&source.committed);
         self.committed_by.clone_from(&source.committed_by);
+        self.committed_in = source.committed_in;
         (self.marks, self.delivered, self.promised) = (source.marks, source.delivered, source.promised);
     }
 }
@@ -277,6 +296,7 @@ impl PartialEq for State {
             && (self.proposed, self.faults, self.marks) == (other.proposed, other.faults, other.marks)
             && self.elected == other.elected
             && (&self.committed, &self.committed_by) == (&other.committed, &other.committed_by)
+            && self.committed_in == other.committed_in
     }
 }
 
@@ -288,7 +308,7 @@ impl Hash for State {
         self.messages.hash(state);
         (self.proposed, self.faults, self.marks).hash(state);
         self.elected.hash(state);
-        (&self.committed, &self.committed_by).hash(state);
+        (&self.committed, &self.committed_by, self.committed_in).hash(state);
     }
 }
 
@@ -305,6 +325,9 @@ impl Fields for State {
             visit(&name("commit"), &node.commit);
             visit(&name("durable_term"), &node.disk.term);
             visit(&name("durable_length"), &node.disk.log.len());
+            if node.configuration != Configuration::of_voters(self.count()) {
+                visit(&name("configuration"), &node.configuration);
+            }
             if node.role == Role::Leader {
                 visit(&name("matched"), &format_args!("{:?}", node.matched));
             }

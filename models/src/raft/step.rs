@@ -1,5 +1,6 @@
 //! Which action is enabled and what it does; what arrives is in `deliver`, what an implementation sends in `send`.
 
+use super::configuration::Configuration;
 use super::message::{Envelope, LogEntry, Message};
 use super::state::{NodeState, Role, State};
 use super::{Action, Raft};
@@ -9,25 +10,26 @@ use crate::{NodeId, relation};
 type Taken = Result<(), &'static str>;
 
 impl Raft {
-    fn quorum(&self) -> usize {
-        usize::from(self.nodes) / 2 + 1
-    }
-
     pub(super) fn has_won(&self, node: &NodeState, role: Role) -> bool {
-        node.role == role && node.votes.count_ones() as usize >= self.quorum()
+        node.role == role && self.decides(node.configuration, node.votes)
     }
 
     /// The index that a leader may commit now, where that is more than it has.
     pub(super) fn commits(&self, node: &NodeState) -> Option<u32> {
-        let copies = |index: u32| node.matched.iter().filter(|matched| **matched >= index).count();
+        let copies = |index: u32| {
+            let matched = node.matched.iter().enumerate();
+            matched.fold(0, |set, (peer, matched)| set | u64::from(*matched >= index) << peer)
+        };
         let own = |index: u32| !self.rules.commits_own_term_only || node.term_at(index) == Some(node.term);
         let mut open = (node.commit + 1..=node.length()).rev();
-        open.find(|index| copies(*index) >= self.quorum() && own(*index))
+        open.find(|index| self.decides(node.configuration, copies(*index)) && own(*index))
     }
 
     /// Whether a node that does not lead may ask for votes now.
-    pub(super) fn may_time_out(&self, node: &NodeState) -> bool {
-        node.role != Role::Leader && (!self.rules.pre_vote || self.has_won(node, Role::PreCandidate))
+    pub(super) fn may_time_out(&self, node: &NodeState, me: NodeId) -> bool {
+        self.may_campaign(node, me)
+            && node.role != Role::Leader
+            && (!self.rules.pre_vote || self.has_won(node, Role::PreCandidate))
     }
 
     /// Takes the action, or names the guard that failed and changes nothing.
@@ -64,6 +66,7 @@ impl Raft {
             _ => self.act(state, me, action)?,
         }
         state.delivered = delivered;
+        self.follow_log(state, me);
         self.settle(state, me);
         Ok(())
     }
@@ -72,7 +75,7 @@ impl Raft {
     fn act(&self, state: &mut State, me: NodeId, action: &Action) -> Taken {
         match *action {
             Action::PreVote { .. } => self.pre_vote(state, me),
-            Action::Timeout { .. } if !self.may_time_out(state.node(me)) => {
+            Action::Timeout { .. } if !self.may_time_out(state.node(me), me) => {
                 Err("the node leads, or has not heard that it would be elected")
             }
             Action::Timeout { .. } => {
@@ -80,7 +83,7 @@ impl Raft {
                 Ok(())
             }
             Action::BecomeLeader { .. } => self.lead(state, me),
-            Action::StepDown { .. } => self.step_down(state.node_mut(me)),
+            Action::StepDown { .. } => self.step_down(state.node_mut(me), me),
             Action::Propose { value, .. } => self.propose(state, me, value),
             Action::Append { peer, .. }
             | Action::Heartbeat { peer, .. }
@@ -99,6 +102,7 @@ impl Raft {
                 commit(state, me, index);
                 Ok(())
             }
+            Action::Reconfigure { index, .. } => self.reconfigure(state, me, index),
             Action::Persist { .. } if !self.is_open() && !state.node(me).waits_for_disk() => {
                 Err("nothing waits for the disk")
             }
@@ -129,7 +133,7 @@ impl Raft {
 
     fn pre_vote(&self, state: &mut State, me: NodeId) -> Taken {
         let node = state.node_mut(me);
-        if !self.rules.pre_vote || node.role == Role::Leader {
+        if !self.rules.pre_vote || node.role == Role::Leader || !self.may_campaign(node, me) {
             return Err("a leader does not ask for votes, and others only where there is a pre-vote");
         }
         node.follow();
@@ -189,8 +193,12 @@ impl Raft {
         Ok(())
     }
 
-    fn step_down(&self, node: &mut NodeState) -> Taken {
-        if node.role == Role::Follower || node.role == Role::Leader && !self.rules.check_quorum {
+    pub(super) fn may_step_down(&self, leader: &NodeState, me: NodeId) -> bool {
+        self.rules.check_quorum || self.has_changes() && !leader.configuration.has_voter(me)
+    }
+
+    fn step_down(&self, node: &mut NodeState, me: NodeId) -> Taken {
+        if node.role == Role::Follower || node.role == Role::Leader && !self.may_step_down(node, me) {
             return Err("the node follows, or leads until a newer term");
         }
         node.follow();
@@ -202,6 +210,7 @@ impl Raft {
         if node.role != Role::Leader {
             return Err("only a leader takes entries");
         }
+        self.may_take(node, value)?;
         node.log.extend(&[LogEntry { term: node.term, value }]);
         state.proposed += u32::from(!self.is_open());
         Ok(())
@@ -212,6 +221,9 @@ impl Raft {
         let node = state.node(me);
         if node.role != Role::Leader || peer == me || peer >= self.nodes || self.is_open() {
             return Err("only a leader sends entries, and to others");
+        }
+        if !self.is_sent(node, peer) {
+            return Err("the peer is no member");
         }
         let (term, to) = (node.term, usize::from(peer));
         let message = match action {
@@ -258,6 +270,7 @@ impl Raft {
             node.disk.commit = node.commit;
         }
         node.disk.log.follow(&node.log);
+        node.disk.configured = node.configured;
         match node.role {
             Role::Candidate => node.votes |= 1 << me,
             Role::Leader => {
@@ -279,6 +292,7 @@ impl Raft {
         let kept = if self.rules.commit_kept { node.log.common(&node.disk.log) } else { 0 };
         node.commit = node.commit.min(kept);
         node.log.follow(&node.disk.log);
+        self.forget_applied(node);
         state.faults += u8::from(!self.is_open());
     }
 
@@ -327,6 +341,8 @@ pub(super) fn commit(state: &mut State, me: NodeId, index: u32) {
         let new = &node.log.entries()[known as usize..index as usize];
         state.committed.extend(new);
         state.committed_by.extend(new.iter().map(|_| node.term));
+        let leads = node.role == Role::Leader;
+        state.committed_in = if leads { node.configuration } else { Configuration::default() };
     }
     node.commit = index;
 }

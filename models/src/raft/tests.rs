@@ -4,7 +4,7 @@ use super::{Action, Bounds, Envelope, LogEntry, Message, Raft, Rules, State};
 use crate::presets::{Delivery, Detail, LastDelivery, Pairs, Waiting};
 use crate::{Exploration, Lens, Limits, Model, NodeId, Step, Verdict, explore};
 
-fn model(nodes: NodeId, rules: Rules, bounds: (u32, u32, u8)) -> Raft {
+pub(super) fn model(nodes: NodeId, rules: Rules, bounds: (u32, u32, u8)) -> Raft {
     let bounds = Bounds { term_max: bounds.0, entries_max: bounds.1, faults_max: bounds.2 };
     Raft::new(nodes, rules, bounds).unwrap()
 }
@@ -28,22 +28,31 @@ fn states_of_small_clusters() {
 }
 
 /// Drives one scripted execution; every action must be taken.
-struct Script(Raft, State);
+pub(super) struct Script(pub(super) Raft, pub(super) State);
 
 impl Script {
-    fn new(rules: Rules) -> Self {
-        let model = model(3, rules, (9, 9, 9));
+    pub(super) fn new(rules: Rules) -> Self {
+        Self::of(3, rules)
+    }
+
+    pub(super) fn of(nodes: NodeId, rules: Rules) -> Self {
+        let model = model(nodes, rules, (9, 9, 9));
         let mut states = Vec::new();
         model.initial(&mut states);
         Self(model, states.remove(0))
     }
 
-    fn take(&mut self, action: &Action) {
+    pub(super) fn take(&mut self, action: &Action) {
         assert_eq!(self.0.step(&mut self.1, action), Step::Taken, "{action:?}");
     }
 
+    /// Whether an action is taken.
+    pub(super) fn takes(&mut self, action: &Action) -> bool {
+        self.0.step(&mut self.1, action) == Step::Taken
+    }
+
     /// Delivers the newest messages between two nodes that `wanted` picks.
-    fn deliver(&mut self, from: NodeId, to: NodeId, wanted: impl Fn(&Message) -> bool) {
+    pub(super) fn deliver(&mut self, from: NodeId, to: NodeId, wanted: impl Fn(&Message) -> bool) {
         let term = self.1.node(from).term;
         let fits = |it: &&Envelope| (it.from, it.to) == (from, to) && wanted(&it.message);
         let newest = self.1.messages().filter(fits).filter(|it| it.message.term() == term).last();
@@ -52,15 +61,22 @@ impl Script {
     }
 
     /// `node` asks all, and leads by the vote of `voter`.
-    fn elect(&mut self, node: NodeId, voter: NodeId) {
+    pub(super) fn elect(&mut self, node: NodeId, voter: NodeId) {
+        self.elect_by(node, &[voter]);
+    }
+
+    /// The same by the votes of several.
+    pub(super) fn elect_by(&mut self, node: NodeId, voters: &[NodeId]) {
         self.take(&Action::Timeout { node });
-        self.deliver(node, voter, |message| matches!(message, Message::Vote { .. }));
-        self.deliver(voter, node, |message| matches!(message, Message::VoteReply { granted: true, .. }));
+        for voter in voters.iter().copied() {
+            self.deliver(node, voter, |message| matches!(message, Message::Vote { .. }));
+            self.deliver(voter, node, |message| matches!(message, Message::VoteReply { granted: true, .. }));
+        }
         self.take(&Action::BecomeLeader { node });
     }
 
     /// `node` sends its next entry to `peer` and hears the answer.
-    fn replicate(&mut self, node: NodeId, peer: NodeId) {
+    pub(super) fn replicate(&mut self, node: NodeId, peer: NodeId) {
         let next = self.1.node(node).next[usize::from(peer)];
         self.take(&Action::Append { node, peer });
         self.deliver(
@@ -77,12 +93,12 @@ impl Script {
         self.deliver(peer, node, |it| if came { agreed(it) } else { answer(it) });
     }
 
-    fn broken(&self) -> Vec<&'static str> {
+    pub(super) fn broken(&self) -> Vec<&'static str> {
         let properties = self.0.properties().iter().filter(|property| property.kind == crate::Kind::Always);
         properties.filter(|it| !(it.holds)(&self.0, &self.1)).map(|it| it.name).collect()
     }
 
-    fn holds(&self, name: &str) -> bool {
+    pub(super) fn holds(&self, name: &str) -> bool {
         let property = self.0.properties().iter().find(|property| property.name == name).unwrap();
         (property.holds)(&self.0, &self.1)
     }

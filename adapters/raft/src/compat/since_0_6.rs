@@ -6,6 +6,7 @@ use crate::conf::{Conf, joint_parts};
 use crate::image::{Hard, Operation};
 use crate::node::{FLUSH, Flush, Node, Out};
 use crate::store::Store;
+use misrule_models::raft::{Change, ChangeKind};
 use misrule_world::DiskError;
 use protobuf::Message as _;
 use raft::eraftpb::{
@@ -101,6 +102,33 @@ pub(crate) fn propose_change(node: &mut RawNode<Store>, asked: Asked, argument: 
     let change = ConfChangeV2 { transition, changes: changes.into(), ..ConfChangeV2::default() };
     // What is refused is not proposed.
     drop(node.propose_conf_change(Vec::new(), change));
+}
+
+/// The change of the configuration of an entry, as the model has it. Of several changes of a node the last one counts.
+pub(crate) fn change(entry: &Entry) -> Option<Change> {
+    if entry.entry_type != EntryType::EntryConfChangeV2 {
+        return None;
+    }
+    let mut theirs = ConfChangeV2::default();
+    theirs.merge_from_bytes(&entry.data).ok()?;
+    let kind = match (theirs.transition, theirs.changes.len()) {
+        (ConfChangeTransition::Auto, 0) => ChangeKind::Leave,
+        (ConfChangeTransition::Auto, 1) => ChangeKind::Simple,
+        (transition, _) => ChangeKind::Enter { leaves_itself: transition != ConfChangeTransition::Explicit },
+    };
+    let mut change = Change { kind, ..Change::default() };
+    for single in &theirs.changes {
+        let node = Conf::set(&[single.node_id]);
+        for set in [&mut change.voters, &mut change.learners, &mut change.removed] {
+            *set &= !node;
+        }
+        *match single.change_type {
+            ConfChangeType::AddNode => &mut change.voters,
+            ConfChangeType::AddLearnerNode => &mut change.learners,
+            ConfChangeType::RemoveNode => &mut change.removed,
+        } |= node;
+    }
+    Some(change)
 }
 
 /// Applies the change of the configuration of an entry; `None` where there is none, or it is refused.

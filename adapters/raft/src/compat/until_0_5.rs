@@ -6,6 +6,7 @@ use crate::conf::Conf;
 use crate::image::{Hard, Operation};
 use crate::node::{Node, Out};
 use crate::store::Store;
+use misrule_models::raft::Change;
 use misrule_world::DiskError;
 use protobuf::Message as _;
 use raft::eraftpb::{ConfChange, ConfState, Entry, EntryType, HardState, Message, Snapshot};
@@ -33,6 +34,11 @@ pub(crate) fn open(config: &Config, store: Store, voters: u64) -> Result<RawNode
 
 pub(crate) fn timeout(node: &RawNode<Store>) -> usize {
     node.raft.get_randomized_election_timeout()
+}
+
+/// The model does not follow these releases.
+pub(crate) fn change(_entry: &Entry) -> Option<Change> {
+    None
 }
 
 /// These releases do not tell.

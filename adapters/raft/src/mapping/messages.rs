@@ -1,5 +1,6 @@
 //! Messages and entries of the crate as those of the model.
 
+use crate::compat;
 use misrule_models::NodeId;
 use misrule_models::raft::{LogEntry, Message};
 use raft::eraftpb::{Entry, EntryType, Message as Theirs, MessageType};
@@ -24,11 +25,26 @@ pub(super) fn node(number: u64) -> Option<NodeId> {
     number.checked_sub(1).map(|node| node as NodeId)
 }
 
-/// An entry as the model has it: an empty one is 0, any other is told by a hash of its content.
+/// An entry as the model has it: an empty one is 0, a change of the configuration is the model's, and any other is told
+/// by a hash of its content.
 pub(super) fn to_entry(entry: &Entry) -> LogEntry {
-    let is_empty = entry.data.is_empty() && entry.entry_type == EntryType::EntryNormal;
-    let value = if is_empty { 0 } else { crate::image::chain(0, entry) as u32 | 1 };
+    let value = match compat::change(entry) {
+        Some(change) => change.value(),
+        None if entry.data.is_empty() && entry.entry_type == EntryType::EntryNormal => 0,
+        None => crate::image::chain(0, entry) as u32 | 1,
+    };
     LogEntry { term: entry.term as u32, value }
+}
+
+/// Whether it answers another message.
+pub(super) fn is_answer(theirs: &Theirs) -> bool {
+    matches!(
+        theirs.msg_type,
+        MessageType::MsgAppendResponse
+            | MessageType::MsgRequestVoteResponse
+            | MessageType::MsgHeartbeatResponse
+            | MessageType::MsgRequestPreVoteResponse
+    )
 }
 
 /// The message as the model has it; `None` where it has none such.
