@@ -97,8 +97,7 @@ impl RaftJudge {
         let model = mapping::model(setup);
         if model.is_none() && !at_model.is_empty() {
             return Err(SetupError(
-                "the model of raft has no membership changes or old releases: use lenses at the implementation, \
-                 such as --lens pairs@impl,waiting@impl"
+                "the model of raft does not follow releases before 0.6: use lenses at the implementation, such as --lens pairs@impl,waiting@impl"
                     .to_owned(),
             ));
         }

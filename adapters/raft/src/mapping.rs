@@ -29,7 +29,7 @@
 //!
 //! With late flushes, messages that wait for the disk are judged when the node says them, and leave after a sync.
 //!
-//! Settings that the model does not have (`membership`) are not followed, nor are releases before 0.6.
+//! Releases before 0.6 are not followed.
 
 mod messages;
 mod progress;

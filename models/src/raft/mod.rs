@@ -38,10 +38,12 @@
 //! | [`commit_kept`](Rules::commit_kept) | the commit index is written to the disk, and may be behind there | it starts from 0 |
 //! | [`commit_unsynced`](Rules::commit_unsynced) | no sync waits for the commit index, so that a node may start with any earlier one | it starts with that of the last sync at least |
 //! | [`late_flush`](Rules::late_flush) | in an open network a node goes on while messages wait for its disk (thesis, section 10.2.1) | what it sends, its disk has backed in the same step |
+//! | [`membership`](Rules::membership) | the configuration changes by entries, by one voter at a time (thesis, section 4.1) or also through joint configurations (paper, section 6) | all nodes vote |
+//! | [`applied_configuration`](Rules::applied_configuration) | a change takes effect when it is applied, [`Action::Reconfigure`], as in the crate `raft` | when it is in the log |
 //!
 //! # What this model leaves out
 //!
-//! Membership changes, `ReadIndex` and leases, the applied index. Compaction is not seen: the model keeps whole logs, and
+//! `ReadIndex` and leases, the applied index but for changes of the configuration. Compaction is not seen: the model keeps whole logs, and
 //! what a snapshot holds are the entries that are committed. Whether a leader has heard of
 //! a majority (`check_quorum`) and whether a lease makes a node drop a request for its vote are timing: the model lets
 //! both happen at any time. Pipelining is free in an open network; in a bounded one a leader sends from where

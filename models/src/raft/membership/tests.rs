@@ -15,7 +15,7 @@ fn propose(node: NodeId, change: Change) -> Action {
 fn one_change_at_a_time() {
     for applied_configuration in [false, true] {
         for one_change in [true, false] {
-            let mut script = Script::new(Rules { one_change, applied_configuration, ..SINGLE });
+            let mut script = Script::new(Rules { applied_configuration, one_change, ..SINGLE });
             script.elect(0, 1);
             script.take(&propose(0, Change::removes(2)));
             assert_eq!(script.takes(&propose(0, Change::removes(1))), !one_change);
