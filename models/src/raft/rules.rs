@@ -5,7 +5,7 @@
 #[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// The disk lags behind memory until [`Action::Persist`]; otherwise each action persists at its end.
+    /// The disk lags behind memory until [`Action::Persist`](super::Action::Persist); otherwise each action persists at its end.
     pub disk_lags: bool,
     /// Votes and answers wait for the disk.
     pub persist_before_reply: bool,
