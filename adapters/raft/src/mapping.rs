@@ -29,6 +29,11 @@
 //!
 //! With late flushes, messages that wait for the disk are judged when the node says them, and leave after a sync.
 //!
+//! A change of the configuration is an entry, and takes effect by an action of its own. Since one step may commit, apply,
+//! commit by the new configuration and append the end of a joint one, nodes record how far they were at each
+//! change (`progress`). A node that votes alone is told to sync its vote before it leads where both are in one step: the
+//! crate does it the other way round, which is seen where they are not.
+//!
 //! Releases before 0.6 are not followed.
 
 mod messages;
@@ -56,12 +61,12 @@ const HALTED: &str = "what comes to a node whose disk has refused an operation";
 const DISK_REFUSED: &str = "a node starts after its disk has refused an operation";
 const KEPT_UNSYNCED: &str = "a node starts from a disk that has kept what was never synced";
 
-/// Whether the model has what the settings ask for.
+/// Whether the model has what the settings ask for: all that this release can do.
 pub(crate) fn is_modelled(_: &Settings) -> bool {
     compat::MODELLED
 }
 
-/// The model of the cluster that the setup describes; `None` where there are settings that the model does not have.
+/// The model of the cluster that the setup describes; `None` with a release that it does not follow.
 pub(crate) fn model(setup: &Setup) -> Option<model::Raft> {
     let settings = &setup.settings;
     let (pre_vote, check_quorum) = (settings.is_on("pre-vote"), settings.is_on("check-quorum"));

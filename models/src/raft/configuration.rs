@@ -14,7 +14,7 @@ pub struct Configuration {
     pub learners: u8,
     /// Those that become learners when the joint configuration is left.
     pub learners_next: u8,
-    /// Whether the leader leaves the joint configuration without being asked.
+    /// Whether the leader leaves the joint configuration without being asked. The model lets it do so at any time.
     pub leaves_itself: bool,
 }
 

@@ -37,13 +37,14 @@
 //! | [`leads_again`](Rules::leads_again) | a node whose disk says that it led leads again after a start, in the same term | it starts as a follower |
 //! | [`commit_kept`](Rules::commit_kept) | the commit index is written to the disk, and may be behind there | it starts from 0 |
 //! | [`commit_unsynced`](Rules::commit_unsynced) | no sync waits for the commit index, so that a node may start with any earlier one | it starts with that of the last sync at least |
+//! | [`membership`](Rules::membership) | a leader may change the configuration by one voter at a time (thesis, section 4.1), or through joint ones too (paper, section 6) | all nodes vote, for ever |
+//! | [`applied_configuration`](Rules::applied_configuration) | a node goes by the changes that it has applied ([`Action::Reconfigure`]), and knows them after a start | it goes by the last one in its log |
 //! | [`late_flush`](Rules::late_flush) | in an open network a node goes on while messages wait for its disk (thesis, section 10.2.1) | what it sends, its disk has backed in the same step |
-//! | [`membership`](Rules::membership) | the configuration changes by entries, by one voter at a time (thesis, section 4.1) or also through joint configurations (paper, section 6) | all nodes vote |
-//! | [`applied_configuration`](Rules::applied_configuration) | a change takes effect when it is applied, [`Action::Reconfigure`], as in the crate `raft` | when it is in the log |
 //!
 //! # What this model leaves out
 //!
-//! `ReadIndex` and leases, the applied index but for changes of the configuration. Compaction is not seen: the model keeps whole logs, and
+//! `ReadIndex` and leases, and the applied index but for changes of the configuration. Nobody stops a node that is no
+//! member any more, and of those that are told to vote none waits to catch up (thesis, section 4.2). Compaction is not seen: the model keeps whole logs, and
 //! what a snapshot holds are the entries that are committed. Whether a leader has heard of
 //! a majority (`check_quorum`) and whether a lease makes a node drop a request for its vote are timing: the model lets
 //! both happen at any time. Pipelining is free in an open network; in a bounded one a leader sends from where
@@ -202,7 +203,7 @@ impl Action {
     }
 }
 
-/// Raft for a fixed set of nodes.
+/// Raft for a fixed set of nodes, all of which vote at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raft {
     nodes: NodeId,

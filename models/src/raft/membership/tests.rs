@@ -1,8 +1,9 @@
 //! A script for each rule, which breaks where the rule is off, and state counts.
 
+use crate::presets::{Detail, Pairs};
 use crate::raft::tests::Script;
 use crate::raft::{Action, Change, ChangeKind, Configuration, Membership, Message, Rules};
-use crate::{Limits, NodeId, Verdict, explore};
+use crate::{Lens, Limits, NodeId, Verdict, explore};
 
 const SINGLE: Rules = Rules { membership: Membership::Single, change_in_own_term: false, ..Rules::paper() };
 
@@ -53,7 +54,7 @@ fn a_change_waits_for_an_entry_of_the_leaders_term() {
         }
         script.replicate(1, 2);
         script.take(&Action::AdvanceCommit { node: 1 });
-        script.take(&Action::Timeout { node: 0 });
+        script.deliver(1, 0, |message| matches!(message, Message::Vote { .. }));
         script.elect(0, 3);
         assert_eq!(script.broken(), ["leader-completeness"]);
     }
@@ -137,6 +138,28 @@ fn what_is_committed_is_applied_before_votes_are_asked_for() {
     assert!(!script.takes(&Action::Append { node: 0, peer: 1 }), "it is no member");
     assert!(!script.takes(&Action::Reconfigure { node: 0, index: 2 }), "nothing more is committed");
     assert!(script.broken().is_empty());
+}
+
+/// Where nothing changes, lenses see what they see without the rule; a node that does not vote has another key.
+#[test]
+fn lenses_see_who_does_not_vote() {
+    let keys = |script: &Script| {
+        let mut keys = [Vec::new(), Vec::new()];
+        Pairs.keys(&script.1, 0b111, &mut keys[0]);
+        Detail::Message.keys(&script.1, 0b111, &mut keys[1]);
+        keys
+    };
+    let (mut script, mut without) = (Script::new(SINGLE), Script::new(Rules::paper()));
+    for script in [&mut script, &mut without] {
+        script.elect(0, 1);
+    }
+    assert_eq!(keys(&script), keys(&without));
+    // Without the rule it is an entry as any other.
+    for script in [&mut script, &mut without] {
+        script.take(&propose(0, Change::removes(0)));
+    }
+    let (seen, not_seen) = (keys(&script), keys(&without));
+    assert!(seen[0] != not_seen[0] && seen[1] != not_seen[1], "the leader votes no more");
 }
 
 #[test]
