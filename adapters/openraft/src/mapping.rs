@@ -41,7 +41,7 @@ use crate::message::{Body, Wire};
 use crate::system::Openraft;
 use crate::view::View;
 use late::Late;
-use messages::{rank, to_entry, to_model, upto};
+use messages::{rank, rank_of, to_entry, to_model, upto};
 use misrule_models::raft::{self as model, Action, Envelope, Message, Projection, Rules, State};
 use misrule_models::{Event, Log, NodeId};
 use misrule_world::{Choice, DiskOperation, Input, Mapping, Seen, Setup, differ};
@@ -242,10 +242,6 @@ fn has_taken(seen: &Seen<'_, Openraft>, from: NodeId) -> bool {
 
 fn answers(seen: &Seen<'_, Openraft>, to: NodeId, what: impl Fn(&Body) -> bool) -> bool {
     seen.sends.iter().any(|(receiver, wire)| *receiver == to && what(&wire.body))
-}
-
-fn rank_of(vote: &crate::types::Vote) -> u32 {
-    rank((vote.leader_id.term, vote.leader_id.node_id))
 }
 
 /// What the node is by it, the entries that it took, and what its disk has.

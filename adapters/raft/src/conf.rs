@@ -34,11 +34,6 @@ impl Conf {
         (self.voters | self.outgoing) & bit(id) != 0
     }
 
-    /// Whether a node, by the crate's number, votes or listens.
-    pub(crate) fn has_member(self, id: u64) -> bool {
-        (self.voters | self.outgoing | self.learners) & bit(id) != 0
-    }
-
     /// Whether so many nodes, as a set of bits, decide.
     pub(crate) fn is_quorum(self, set: u8) -> bool {
         let is_most = |of: u8| of == 0 || 2 * (set & of).count_ones() > of.count_ones();

@@ -213,7 +213,7 @@ impl Steps {
         view: &View,
         out: &mut Events,
     ) {
-        if messages::is_answer(theirs) && !before.conf.has_member(theirs.from) {
+        if messages::is_answer(theirs) && !before.conf.to_model().has_member(from) {
             return out.push(Event::Ignored(STRANGER));
         }
         let entered = view.term() == theirs.term;
