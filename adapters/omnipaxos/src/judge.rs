@@ -7,7 +7,7 @@ use crate::projection::{Parts, Projection};
 use crate::system::Omnipaxos;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
 use misrule_models::{LensSet, ProjectionLenses};
-use misrule_world::{Follower, Judge, Recovers, Report, Seen, Setup, SetupError, Tally};
+use misrule_world::{Follower, Judge, Menu, Recovers, Report, Search, Seen, Setup, SetupError, Tally};
 use std::fmt::Display;
 
 /// The lenses that the judge can compute.
@@ -120,6 +120,12 @@ impl Judge<Omnipaxos> for OmnipaxosJudge {
 
     fn reads_input(&self) -> bool {
         self.reads_input
+    }
+
+    fn plan(&self, seen: &Seen<'_, Omnipaxos>, menu: &Menu, search: &mut Search<'_>) {
+        if let Some(follower) = &self.follower {
+            follower.plan(seen, menu, search);
+        }
     }
 
     fn tally(&self) -> Tally {

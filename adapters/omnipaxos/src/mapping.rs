@@ -16,7 +16,7 @@ use crate::message::Wire;
 use crate::system::{APPEND, FLUSH_TICKS, Omnipaxos, RECONNECTED, Role, View};
 use misrule_models::sequence_paxos::{self as model, Action, Ballot, Phase, Rules, SequencePaxos, State};
 use misrule_models::{Event, NodeId};
-use misrule_world::{Choice, Input, LinkOrder, Mapping, Seen, Setup, differ};
+use misrule_world::{Choice, Expected, Input, LinkOrder, Mapping, Menu, Seen, Setup, deliverable, differ};
 use omnipaxos::messages::sequence_paxos::PaxosMsg;
 use std::cell::RefCell;
 
@@ -134,6 +134,20 @@ impl Mapping<Omnipaxos> for Steps {
             if let Event::Action(Action::Deliver { message, .. }) = event {
                 self.spare.get_mut().give(message);
             }
+        }
+    }
+
+    /// What deliveries and starts would do. When a node next asks to be elected hangs on more than the views show.
+    fn expects(&self, seen: &Seen<'_, Omnipaxos>, menu: &Menu, out: &mut Vec<Expected<Action>>) {
+        for (from, to, message, deliver) in deliverable(menu, seen.links) {
+            let Wire::Paxos(message) = message else { continue };
+            let message = to_model(&message.msg, &mut self.spare.borrow_mut());
+            let action = message.map(|message| Action::Deliver { from, to, message });
+            out.extend(action.map(|action| Expected { choices: vec![deliver], actions: vec![action] }));
+        }
+        for node in (0..menu.nodes).filter(|node| !menu.is_up(*node)) {
+            let choices = vec![Choice::Restart { node }];
+            out.push(Expected { choices, actions: vec![Action::Restart { node }] });
         }
     }
 

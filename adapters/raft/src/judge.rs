@@ -9,7 +9,9 @@ use misrule_history::specifications::Cell;
 use misrule_models::presets::{Delivery, Detail, Pairs, Waiting};
 use misrule_models::{LensSet, ProjectionLenses};
 use misrule_world::histories::{Linearizable, Listener};
-use misrule_world::{Follower, Judge, NodeId, Recovers, Report, Seen, Setup, SetupError, System, Tally};
+use misrule_world::{
+    Follower, Judge, Menu, NodeId, Recovers, Report, Search, Seen, Setup, SetupError, System, Tally,
+};
 use std::fmt::Display;
 
 /// The lenses that the judge can compute.
@@ -156,6 +158,12 @@ impl Judge<Raft> for RaftJudge {
 
     fn reads_input(&self) -> bool {
         self.reads_input
+    }
+
+    fn plan(&self, seen: &Seen<'_, Raft>, menu: &Menu, search: &mut Search<'_>) {
+        if let Some(follower) = &self.follower {
+            follower.plan(seen, menu, search);
+        }
     }
 
     fn tally(&self) -> Tally {

@@ -36,6 +36,7 @@
 //!
 //! Releases before 0.6 are not followed.
 
+mod expect;
 mod messages;
 mod progress;
 mod shadow;
@@ -48,7 +49,9 @@ use crate::view::{Role, View};
 use messages::{Spare, to_entry, to_model};
 use misrule_models::raft::{self as model, Action, Envelope, Membership, Message, Projection, Rules, State};
 use misrule_models::{Event, Log, NodeId};
-use misrule_world::{Choice, DiskOperation, Input, Keep, Mapping, Seen, Settings, Setup, differ};
+use misrule_world::{
+    Choice, DiskOperation, Expected, Input, Keep, Mapping, Menu, Seen, Settings, Setup, differ,
+};
 use progress::{proposed, steps_down};
 use raft::eraftpb::{Message as Theirs, MessageType};
 use shadow::Shadow;
@@ -130,6 +133,7 @@ pub(crate) struct Steps {
     deviates: Option<NodeId>,
     pre_vote: bool,
     membership: bool,
+    late_flush: bool,
 }
 type Events = Vec<Event<Action>>;
 
@@ -137,7 +141,8 @@ impl Steps {
     pub(crate) fn new(setup: &Setup) -> Self {
         let pre_vote = setup.settings.is_on("pre-vote");
         let membership = setup.settings.word("membership") != "off";
-        Self { pre_vote, membership, ..Self::default() }
+        let late_flush = setup.settings.word("flush") != "at-once";
+        Self { pre_vote, membership, late_flush, ..Self::default() }
     }
 
     fn step(&mut self, seen: &Seen<'_, Raft>, me: NodeId, out: &mut Events) {
@@ -410,6 +415,10 @@ impl Mapping<Raft> for Steps {
                 self.spare.give(entries);
             }
         }
+    }
+
+    fn expects(&self, seen: &Seen<'_, Raft>, menu: &Menu, out: &mut Vec<Expected<Action>>) {
+        expect::expected(seen, menu, self.late_flush, out);
     }
 
     fn project(&self, seen: &Seen<'_, Raft>, state: &mut State, only: Option<NodeId>) {

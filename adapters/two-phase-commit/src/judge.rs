@@ -8,7 +8,9 @@ use crate::recovery::Begun;
 use crate::system::TwoPhaseCommit;
 use misrule_models::LensSet;
 use misrule_models::presets::{Delivery, Detail, Facets, Pairs, Waiting};
-use misrule_world::{Choice, Followed, Follower, Judge, NodeId, Recovers, Report, Seen, SetupError, Tally};
+use misrule_world::{
+    Choice, Followed, Follower, Judge, Menu, NodeId, Recovers, Report, Search, Seen, SetupError, Tally,
+};
 use std::any::Any;
 use std::fmt::Display;
 
@@ -127,6 +129,10 @@ impl Judge<TwoPhaseCommit> for TwoPhaseJudge {
 
     fn recovers(&self) -> Option<&dyn Recovers<TwoPhaseCommit>> {
         Some(self)
+    }
+
+    fn plan(&self, seen: &Seen<'_, TwoPhaseCommit>, menu: &Menu, search: &mut Search<'_>) {
+        self.follower.plan(seen, menu, search);
     }
 
     fn tally(&self) -> Tally {

@@ -11,12 +11,14 @@
 //! - managers pass on only outcomes that they were told, so that the model's message was sent;
 //! - requests, questions, acknowledgements and repeated messages change nothing that the model speaks of.
 
+mod expect;
+
 use crate::model::{Action, State, Transactions};
 use crate::state::{COORDINATOR, Lane, Message, Phase, Record, View};
 use crate::system::TwoPhaseCommit;
 use misrule_models::two_phase_commit::{Action as One, Coordinator, ResourceManager, State as Instance};
 use misrule_models::{Event, NodeId};
-use misrule_world::{Choice, Mapping, Seen};
+use misrule_world::{Choice, Expected, Mapping, Menu, Seen};
 
 /// The mapping; it remembers the views before the step.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +60,10 @@ impl Mapping<TwoPhaseCommit> for Steps {
             }
         }
         self.before[usize::from(node)] = *after;
+    }
+
+    fn expects(&self, seen: &Seen<'_, TwoPhaseCommit>, menu: &Menu, out: &mut Vec<Expected<Action>>) {
+        expect::expected(seen, menu, out);
     }
 
     /// Of a node that is down the view may not show what its crash kept. After the deviation of one node, `only`,

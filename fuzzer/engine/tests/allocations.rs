@@ -28,7 +28,7 @@ impl Chooser for Guided<'_> {
     fn next(&mut self, run: &dyn Run, report: &Report, news: bool) -> Option<Choice> {
         let news = self.news_every.map_or(news, |every| self.left.is_multiple_of(every));
         self.left = self.guidance.saw(report, news, self.left).checked_sub(1)?;
-        self.guidance.pick(run.menu(), self.rng)
+        self.guidance.pick(run, self.rng)
     }
 }
 

@@ -105,7 +105,7 @@ fn each_schedule_runs_once() {
         let mut report = Report::default();
         world.reset(1, Watch::default(), &mut report);
         let mut choices = Vec::new();
-        while let Some(choice) = guidance.pick(world.menu(), &mut rng) {
+        while let Some(choice) = guidance.pick(&*world, &mut rng) {
             world.step(choice, &mut report);
             choices.push(choice);
         }

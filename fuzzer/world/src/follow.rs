@@ -2,8 +2,10 @@
 
 use crate::choice::Choice;
 use crate::judge::{Seen, Tally};
+use crate::menu::Menu;
 use crate::probe::{self, Section};
 use crate::report::{Failure, Report};
+use crate::search::{Expected, Search};
 use crate::system::System;
 use misrule_models::{Event, Fields, Kind, LensSet, Model, NodeId, Position, Walk, Walked};
 use std::fmt::{Debug, Display};
@@ -25,6 +27,16 @@ pub trait Mapping<S: System>: 'static {
     /// Takes back the events of the last step, for the space they hold, and leaves none.
     fn recycle(&mut self, events: &mut Vec<Event<<Self::Model as Model>::Action>>) {
         events.clear();
+    }
+
+    /// Appends what the model would do by choices that can be made now, for strategies that plan; nothing where the mapping
+    /// cannot tell. What the menu has is not all of it: a choice whose effect hangs on more than the step shows is left out.
+    fn expects(
+        &self,
+        _seen: &Seen<'_, S>,
+        _menu: &Menu,
+        _out: &mut Vec<Expected<<Self::Model as Model>::Action>>,
+    ) {
     }
 
     /// Sets the model's state from the implementation's views, after a declared deviation. Where it was the
@@ -244,6 +256,17 @@ impl<S: System, M: Mapping<S>> Follower<S, M> {
         if seen.watch.keys && seen.touched != 0 {
             self.lenses.keys(state, seen.touched, &mut report.keys);
         }
+    }
+
+    /// Searches the model for a state that is wanted, from where it is; finds nothing while it is lost or ambiguous.
+    pub fn plan(&self, seen: &Seen<'_, S>, menu: &Menu, search: &mut Search<'_>) {
+        let Some(state) = self.walk.state().filter(|_| seen.watch.model && self.cut_short == 0) else {
+            return;
+        };
+        let mut expected = Vec::new();
+        self.mapping.expects(seen, menu, &mut expected);
+        let unseen = |at: usize| self.tally.sometimes[at].1 == 0;
+        search.from((self.walk.model(), state), &expected, (&self.lenses, seen.touched), &unseen);
     }
 
     /// The model's state, or `None` while it is lost or ambiguous.

@@ -4,8 +4,10 @@ use crate::choice::Choice;
 use crate::clients::ClientEvent;
 use crate::disk::DiskOperation;
 use crate::links::Links;
+use crate::menu::Menu;
 use crate::recovery::Recovers;
 use crate::report::{Report, Watch};
+use crate::search::Search;
 use crate::system::{Input, System};
 use misrule_models::{NodeId, Outcomes};
 use std::any::Any;
@@ -70,6 +72,9 @@ pub trait Judge<S: System>: 'static {
 
     /// Takes up what [`save`](Self::save) returned.
     fn load(&mut self, _saved: &dyn Any) {}
+
+    /// Searches the model that it follows with, where there is one; `seen` tells of no step and touches every node.
+    fn plan(&self, _seen: &Seen<'_, S>, _menu: &Menu, _search: &mut Search<'_>) {}
 
     /// What was counted since the judge was made.
     fn tally(&self) -> Tally {

@@ -27,6 +27,7 @@ mod report;
 mod rng;
 mod run;
 mod schedule;
+mod search;
 mod settings;
 mod slab;
 mod storage;
@@ -57,6 +58,7 @@ pub use report::{Change, Effect, Failure, Report, TraceStep, Watch};
 pub use rng::{Rng, mix};
 pub use run::{About, FaultCount, Run, Snapshot};
 pub use schedule::{Comment, CommentPlace, Expectation, Header, Schedule, ScheduleFile, Tail};
+pub use search::{Expected, SOMETIMES, Search, deliverable};
 pub use settings::{Setting, SettingError, SettingKind, Settings};
 pub use storage::{
     Collateral, Completion, DiskPreset, Grid, Media, Namespace, PAGE, SECTOR, StorageContract, Survive,

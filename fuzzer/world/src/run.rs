@@ -7,6 +7,7 @@ use crate::judge::Tally;
 use crate::menu::Menu;
 use crate::recovery::{Recovery, Standing};
 use crate::report::{Effect, Failure, Report, Watch};
+use crate::search::Search;
 use crate::vocabulary::Vocabulary;
 use misrule_models::NodeId;
 use std::any::Any;
@@ -35,6 +36,10 @@ pub trait Run {
     fn restore(&mut self, _snapshot: &Snapshot, _watch: Watch) -> bool {
         false
     }
+
+    /// Searches the model that follows for choices after which it would be where it is wanted. Finds nothing where no
+    /// model follows, or the target's mapping does not say what choices would do.
+    fn plan(&self, _search: &mut Search<'_>) {}
 
     /// The states that a crash of the node may leave now, as the contract permits, or, when the node is down, that
     /// its last crash could have left. At most `limit` sets of units are gone through.

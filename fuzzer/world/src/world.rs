@@ -25,6 +25,7 @@ use crate::probe::{self, Section};
 use crate::recovery::{Recovers, Recovery, Standing};
 use crate::report::{Effect, Failure, Report, Watch};
 use crate::run::{About, FaultCount, Run, Snapshot};
+use crate::search::Search;
 use crate::system::{BootError, Context, Draws, Input, System};
 use crate::trace::Recorder;
 use crate::vocabulary::Vocabulary;
@@ -386,7 +387,7 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
             self.set_up(node, self.nodes[usize::from(node)].is_some());
         }
         self.offer_timers();
-        self.touched = u64::MAX >> (64 - u32::from(self.vocabulary.nodes));
+        self.touched = self.all_nodes();
         self.finish(None, true, report);
     }
 
@@ -429,6 +430,10 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
 
     fn restore(&mut self, snapshot: &Snapshot, watch: Watch) -> bool {
         self.take_up(snapshot, watch)
+    }
+
+    fn plan(&self, search: &mut Search<'_>) {
+        self.search(search);
     }
 
     fn crash_states(&self, node: NodeId, limit: usize) -> CrashStates {

@@ -152,7 +152,7 @@ impl Chooser for Guided<'_> {
         self.left = self.guidance.saw(report, news, self.left);
         self.left = self.left.checked_sub(1)?;
         self.room = self.room.checked_sub(1)?;
-        self.guidance.pick(run.menu(), &mut self.rng)
+        self.guidance.pick(run, &mut self.rng)
     }
 }
 

@@ -10,7 +10,7 @@ use super::random::Random;
 use super::{Guidance, Plan};
 use crate::archive::Archive;
 use crate::execute::Execution;
-use misrule_world::{Choice, FaultProfile, Menu, Report, Rng, Slot, bits, mix};
+use misrule_world::{Choice, FaultProfile, Menu, Report, Rng, Run, Slot, bits, mix};
 use std::ops::ControlFlow;
 
 /// One, in the fixed point of values.
@@ -113,8 +113,9 @@ impl Guidance for BonusMaxRl {
         left
     }
 
-    fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
-        let drawn = self.random.pick(menu, rng)?;
+    fn pick(&mut self, run: &dyn Run, rng: &mut Rng) -> Option<Choice> {
+        let menu = run.menu();
+        let drawn = self.random.pick(run, rng)?;
         if !matches!(drawn, Choice::Deliver(_) | Choice::Timer { .. } | Choice::Local { .. }) {
             self.last = None;
             return Some(drawn);

@@ -9,7 +9,7 @@ use super::random::Random;
 use super::{Guidance, Plan};
 use crate::archive::Archive;
 use crate::execute::Execution;
-use misrule_world::{Choice, FaultProfile, Menu, Rng};
+use misrule_world::{Choice, FaultProfile, Rng, Run};
 use std::ops::ControlFlow;
 
 /// Parts in 100 of the steps that are random executions: what there is to mutate comes from these.
@@ -45,8 +45,8 @@ impl Guidance for Corpus {
         Plan { mutate: true, tail: rng.geometric(TAILS[arm]), arm: MUTANT + arm, ..fresh }
     }
 
-    fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
-        self.random.pick(menu, rng)
+    fn pick(&mut self, run: &dyn Run, rng: &mut Rng) -> Option<Choice> {
+        self.random.pick(run, rng)
     }
 
     fn learn(&mut self, plan: &Plan, run: &Execution) -> ControlFlow<()> {

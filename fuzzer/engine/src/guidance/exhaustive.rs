@@ -11,7 +11,7 @@ use crate::archive::Archive;
 use crate::draw_clients;
 use crate::execute::Execution;
 use misrule_world::{
-    Choice, FaultKind, FaultProfile, Keep, Menu, NO_SESSION, NodeId, Rng, Slot, bits, nth_bit,
+    Choice, FaultKind, FaultProfile, Keep, Menu, NO_SESSION, NodeId, Rng, Run, Slot, bits, nth_bit,
 };
 use std::ops::ControlFlow;
 
@@ -167,7 +167,8 @@ impl Guidance for Exhaustive {
         Plan::fresh(self.steps, 0)
     }
 
-    fn pick(&mut self, menu: &Menu, _rng: &mut Rng) -> Option<Choice> {
+    fn pick(&mut self, run: &dyn Run, _rng: &mut Rng) -> Option<Choice> {
+        let menu = run.menu();
         let ordered = self.list(menu);
         if ordered == 0 {
             // All that is left to do is to break things.

@@ -12,7 +12,7 @@ use super::random::Random;
 use super::{Guidance, Plan};
 use crate::archive::Archive;
 use crate::execute::Execution;
-use misrule_world::{Choice, FaultProfile, Menu, Report, Rng};
+use misrule_world::{Choice, FaultProfile, Report, Rng, Run};
 use std::ops::ControlFlow;
 
 /// Parts in 100 of the cost that leave the random ladder: what stays bounds the loss where a lens misleads.
@@ -97,6 +97,30 @@ impl Frontier {
         }
     }
 
+    /// Whether the plan is one of an exploration of its own, after [`Guidance::plan`] has made it.
+    pub(super) fn is_exploring(plan: &Plan) -> bool {
+        plan.arm >= EXPLORE && plan.arm != MUTANT
+    }
+
+    /// Counts what an execution has cost, with what more was spent on it.
+    pub(super) fn charge(&mut self, plan: &Plan, run: &Execution, more: u64) -> ControlFlow<()> {
+        let of_steps = u64::from(run.steps()) * if plan.keys { LOOK_COST } else { 1 };
+        let of_return = if run.resumed > 0 { RETURN_COST } else { 0 };
+        let cost = (of_steps + of_return + more).max(1);
+        self.cost += cost;
+        if plan.arm < EXPLORE {
+            return self.random.learn(plan, run);
+        }
+        self.guided_cost += cost;
+        if plan.arm == MUTANT {
+            self.mutant_cost += cost;
+        } else {
+            self.suffixes.charge((plan.arm - EXPLORE) >> 8, cost);
+            self.lenses.charge((plan.arm - EXPLORE) & 0xff, cost);
+        }
+        ControlFlow::Continue(())
+    }
+
     fn has(&self, part: Part) -> bool {
         self.without != Some(part)
     }
@@ -139,8 +163,8 @@ impl Guidance for Frontier {
         self.explore(archive, rng).map_or(fresh, |plan| Plan { saves, ..plan })
     }
 
-    fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
-        self.random.pick(menu, rng)
+    fn pick(&mut self, run: &dyn Run, rng: &mut Rng) -> Option<Choice> {
+        self.random.pick(run, rng)
     }
 
     fn saw(&mut self, _report: &Report, news: bool, left: u32) -> u32 {
@@ -148,20 +172,6 @@ impl Guidance for Frontier {
     }
 
     fn learn(&mut self, plan: &Plan, run: &Execution) -> ControlFlow<()> {
-        let of_steps = u64::from(run.steps()) * if plan.keys { LOOK_COST } else { 1 };
-        let of_return = if run.resumed > 0 { RETURN_COST } else { 0 };
-        let cost = (of_steps + of_return).max(1);
-        self.cost += cost;
-        if plan.arm < EXPLORE {
-            return self.random.learn(plan, run);
-        }
-        self.guided_cost += cost;
-        if plan.arm == MUTANT {
-            self.mutant_cost += cost;
-        } else {
-            self.suffixes.charge((plan.arm - EXPLORE) >> 8, cost);
-            self.lenses.charge((plan.arm - EXPLORE) & 0xff, cost);
-        }
-        ControlFlow::Continue(())
+        self.charge(plan, run, 0)
     }
 }

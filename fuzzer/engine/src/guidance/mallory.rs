@@ -10,7 +10,7 @@ use super::random::Random;
 use super::{Guidance, Plan};
 use crate::archive::Archive;
 use crate::execute::Execution;
-use misrule_world::{Choice, ChoiceKind, FaultKind, FaultProfile, FaultWeights, Menu, Report, Rng, mix};
+use misrule_world::{Choice, ChoiceKind, FaultKind, FaultProfile, FaultWeights, Menu, Report, Rng, Run, mix};
 use std::ops::ControlFlow;
 
 /// Decisions in an execution: 30 seconds, one each 2.5.
@@ -146,10 +146,11 @@ impl Guidance for Mallory {
         left
     }
 
-    fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
+    fn pick(&mut self, run: &dyn Run, rng: &mut Rng) -> Option<Choice> {
+        let menu = run.menu();
         let fault = if self.profile == FaultProfile::None { None } else { self.fault(menu, rng) };
         self.step += 1;
-        fault.or_else(|| self.random.pick(menu, rng))
+        fault.or_else(|| self.random.pick(run, rng))
     }
 
     fn learn(&mut self, plan: &Plan, run: &Execution) -> ControlFlow<()> {

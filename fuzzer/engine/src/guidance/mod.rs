@@ -2,6 +2,7 @@
 
 mod bonus_max_rl;
 mod corpus;
+mod directed;
 mod exhaustive;
 mod frontier;
 mod ladder;
@@ -18,7 +19,7 @@ use crate::archive::Archive;
 use crate::execute::Execution;
 use crate::way::Way;
 use frontier::{Frontier, Part};
-use misrule_world::{Choice, FaultKind, FaultProfile, Menu, Report, Rng, Snapshot};
+use misrule_world::{Choice, FaultKind, FaultProfile, Report, Rng, Run, Snapshot};
 use std::ops::ControlFlow;
 
 /// Decides what runs next.
@@ -27,7 +28,7 @@ pub trait Guidance {
     fn plan(&mut self, archive: &Archive, rng: &mut Rng) -> Plan;
 
     /// Inside the tail: the next choice, or `None` when nothing can happen.
-    fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice>;
+    fn pick(&mut self, run: &dyn Run, rng: &mut Rng) -> Option<Choice>;
 
     /// Before each pick: what the last step showed, keys included. `news` says whether a key of it was new; it is
     /// false for the step before the tail. Returns how many more steps to draw, given how many are left.
@@ -100,12 +101,18 @@ impl Strategy {
 }
 
 /// The strategies that exist.
-pub const STRATEGIES: [Strategy; 10] = [
+pub const STRATEGIES: [Strategy; 11] = [
     Strategy {
         name: "frontier",
         about: "returns to rarely visited cells and explores onward; half of the steps stay random",
         listens: Listens::Lenses,
         make: |faults, lenses, steps_max| Box::new(Frontier::new(faults, lenses, steps_max, None)),
+    },
+    Strategy {
+        name: "directed",
+        about: "as frontier, and follows plans on the model towards keys never seen, where the mapping can plan",
+        listens: Listens::Lenses,
+        make: |faults, lenses, steps_max| Box::new(directed::Directed::new(faults, lenses, steps_max)),
     },
     Strategy {
         name: "random",

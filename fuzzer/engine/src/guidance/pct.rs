@@ -10,7 +10,7 @@ use super::random::Random;
 use super::{Guidance, Plan};
 use crate::archive::Archive;
 use crate::execute::Execution;
-use misrule_world::{Choice, FaultProfile, Menu, Rng};
+use misrule_world::{Choice, FaultProfile, Menu, Rng, Run};
 use std::ops::ControlFlow;
 
 /// The largest depth `d` that is drawn.
@@ -56,11 +56,12 @@ impl Guidance for Pct {
         plan
     }
 
-    fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
+    fn pick(&mut self, run: &dyn Run, rng: &mut Rng) -> Option<Choice> {
+        let menu = run.menu();
         if self.planned > 0 {
             self.begin(menu, rng);
         }
-        let drawn = self.random.pick(menu, rng)?;
+        let drawn = self.random.pick(run, rng)?;
         let (choice, place) = self.priorities.instead(drawn, menu);
         if let Some(place) = place {
             // A change point at which a fault came waits for the next delivery or timer.

@@ -10,7 +10,7 @@ use super::random::Random;
 use super::{Guidance, Plan};
 use crate::archive::Archive;
 use crate::execute::Execution;
-use misrule_world::{Choice, FaultProfile, Menu, NodeId, Rng};
+use misrule_world::{Choice, FaultProfile, NodeId, Rng, Run};
 use std::ops::ControlFlow;
 
 /// Partial order sampling.
@@ -40,11 +40,12 @@ impl Guidance for Pos {
         self.random.plan(archive, rng)
     }
 
-    fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
+    fn pick(&mut self, run: &dyn Run, rng: &mut Rng) -> Option<Choice> {
+        let menu = run.menu();
         if std::mem::take(&mut self.fresh) {
             self.priorities.draw(menu, 0, rng);
         }
-        let drawn = self.random.pick(menu, rng)?;
+        let drawn = self.random.pick(run, rng)?;
         let (choice, _) = self.priorities.instead(drawn, menu);
         if let Some(node) = node_of(choice) {
             self.priorities.redraw(node, menu, rng);

@@ -5,7 +5,7 @@ use super::{Guidance, Plan};
 use crate::archive::Archive;
 use crate::draw::Drawer;
 use crate::execute::Execution;
-use misrule_world::{Choice, ChoiceKind, FaultProfile, Menu, Rng};
+use misrule_world::{Choice, ChoiceKind, FaultProfile, Menu, Rng, Run};
 use std::ops::ControlFlow;
 
 /// The strong random walk.
@@ -44,7 +44,8 @@ impl Guidance for Random {
         Plan::fresh(self.lengths[arm], arm)
     }
 
-    fn pick(&mut self, menu: &Menu, rng: &mut Rng) -> Option<Choice> {
+    fn pick(&mut self, run: &dyn Run, rng: &mut Rng) -> Option<Choice> {
+        let menu = run.menu();
         self.begin(menu, rng);
         self.drawer.pick(menu, rng)
     }

@@ -38,7 +38,7 @@ impl Chooser for Recalled<'_> {
         let choice = *self.choices.next()?;
         if let Some(guidance) = &mut self.guidance {
             black_box(guidance.saw(report, news, black_box(u32::MAX)));
-            black_box(guidance.pick(run.menu(), self.rng));
+            black_box(guidance.pick(run, self.rng));
         }
         Some(choice)
     }

@@ -2,15 +2,42 @@
 
 use super::World;
 use super::failures::panic_failure;
+use crate::choice::Choice;
 use crate::judge::{Judge, Seen};
 use crate::log;
 use crate::panics::{Unwound, guard};
 use crate::probe::{self, Section};
 use crate::report::Report;
+use crate::search::Search;
 use crate::system::System;
 use misrule_models::NodeId;
 
 impl<S: System, J: Judge<S>> World<S, J> {
+    /// Has the judge search its model between two steps. Where that panics nothing is found.
+    pub(super) fn search(&self, search: &mut Search<'_>) {
+        let seen = Seen {
+            system: &self.system,
+            watch: self.watch,
+            choice: Choice::Restart { node: 0 },
+            node: None,
+            input: None,
+            sends: &[],
+            clients: &[],
+            operations: &[],
+            views: &self.views,
+            up: self.menu.up,
+            died: false,
+            touched: self.all_nodes(),
+            links: &self.cx.links,
+        };
+        let _ = guard(|| self.judge.plan(&seen, &self.menu, search));
+    }
+
+    /// Bit set of all nodes.
+    pub(super) fn all_nodes(&self) -> u64 {
+        u64::MAX >> (64 - u32::from(self.vocabulary.nodes))
+    }
+
     /// Lets the judge look at the step and finishes the record of it.
     #[inline]
     pub(super) fn finish(&mut self, node: Option<NodeId>, first: bool, report: &mut Report) {

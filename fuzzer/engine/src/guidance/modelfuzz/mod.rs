@@ -20,7 +20,7 @@ use super::{Guidance, Plan, asks_for};
 use crate::archive::Archive;
 use crate::execute::Execution;
 use misrule_world::{
-    Choice, ChoiceKind, FaultKind, FaultProfile, Keep, Menu, NodeId, Report, Rng, Slot, TIMERS_MAX, mix,
+    Choice, ChoiceKind, FaultKind, FaultProfile, Keep, Menu, NodeId, Report, Rng, Run, Slot, TIMERS_MAX, mix,
 };
 use schedule::{HORIZON, Schedule};
 use std::collections::VecDeque;
@@ -203,7 +203,8 @@ impl Guidance for ModelFuzz {
         left
     }
 
-    fn pick(&mut self, menu: &Menu, _rng: &mut Rng) -> Option<Choice> {
+    fn pick(&mut self, run: &dyn Run, _rng: &mut Rng) -> Option<Choice> {
+        let menu = run.menu();
         if let Some(entry) = self.entry.take() {
             self.begin(entry, menu);
             self.fill(menu);
