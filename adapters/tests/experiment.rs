@@ -256,6 +256,7 @@ fn comparisons_are_as_they_were_registered() {
         ("granularity-persistence", 4, 800.0, "2fac0d23d630db51"),
         ("ablation", 14, 5_600.0, "1b2e90b127f2f33d"),
         ("strategies", 36, 2_160.0, "4e645af30e1e7046"),
+        ("directed", 9, 1_500.0, "6f7198cf67c90f3a"),
     ];
     for (file, cells, seconds, registration) in registered {
         let planned = dry_run(&format!("benches/experiments/{file}.toml"));
