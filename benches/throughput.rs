@@ -5,7 +5,7 @@
 //! campaign is measured whole, from an empty archive on. Nothing is found: `fifo`, trimming off.
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
-use misrule_benches::bare::Bare;
+use misrule_benches::bare::omnipaxos as bare_omnipaxos;
 use misrule_benches::{Campaign, Stopwatch, busy_seconds, grouped, place, quantiles, rate};
 use misrule_engine::Conformance;
 use misrule_omnipaxos::omnipaxos;
@@ -112,7 +112,7 @@ fn measure(target: &Target, arm: &Arm, round: u64, row: &mut Row) -> Result<(), 
     }
     row.rates.push(rate(ran.summary.steps, ran.seconds));
     row.cells.push(ran.summary.cells.iter().sum());
-    let mut bare = Bare::new(round + 1);
+    let mut bare = bare_omnipaxos(round + 1);
     let (watch, busy) = (Stopwatch::start(), busy_seconds());
     let steps: u64 = ran.lengths.iter().map(|length| u64::from(bare.execute(*length))).sum();
     row.bare.push(rate(steps, watch.seconds()));

@@ -6,9 +6,9 @@
 //! They print tables to keep in `results/`.
 //!
 //! ```
-//! use misrule_benches::{Campaign, bare::Bare};
+//! use misrule_benches::{Campaign, bare};
 //!
-//! let mut bare = Bare::new(1);
+//! let mut bare = bare::omnipaxos(1);
 //! assert_eq!(bare.execute(1_000), 1_000);
 //!
 //! let target = misrule_omnipaxos::omnipaxos();

@@ -1,7 +1,7 @@
 //! The bare driver is a fair opponent: it makes omnipaxos work, and draws what the engine's `random` draws.
 
 use misrule_benches::Campaign;
-use misrule_benches::bare::{Bare, LENGTHS};
+use misrule_benches::bare::{self, LENGTHS};
 use misrule_engine::Conformance;
 use misrule_omnipaxos::omnipaxos;
 use misrule_world::ChoiceKind;
@@ -11,11 +11,11 @@ fn draws_the_same_mix_as_random() {
     let target = omnipaxos();
     let campaign = Campaign::new(&target, &[("trim", "off")], "fifo", &[]).unwrap();
     let ran = campaign.conformance(Conformance::Off).run("random", 1, 600_000).unwrap();
-    let mut bare = Bare::new(1);
-    let steps: u64 = ran.lengths.iter().map(|length| u64::from(bare.execute(*length))).sum();
+    let mut driver = bare::omnipaxos(1);
+    let steps: u64 = ran.lengths.iter().map(|length| u64::from(driver.execute(*length))).sum();
     assert_eq!(steps, ran.summary.steps);
-    assert!(bare.decided_max > 100, "{}", bare.decided_max);
-    let counts = bare.counts;
+    assert!(driver.decided_max > 100, "{}", driver.decided_max);
+    let counts = driver.counts;
     for (kind, bare) in [
         (ChoiceKind::Deliver, counts.deliver),
         (ChoiceKind::Timer, counts.timer),
@@ -33,11 +33,11 @@ fn draws_the_same_mix_as_random() {
 #[test]
 fn executions_are_repeatable() {
     let counts = || {
-        let mut bare = Bare::new(3);
+        let mut driver = bare::omnipaxos(3);
         for length in LENGTHS {
-            assert_eq!(bare.execute(length), length);
+            assert_eq!(driver.execute(length), length);
         }
-        (bare.counts, bare.decided_max)
+        (driver.counts, driver.decided_max)
     };
     assert_eq!(counts(), counts());
 }

@@ -29,8 +29,8 @@ pub trait Model: 'static {
     /// Takes `action` in place. A refused action leaves `state` untouched.
     fn step(&self, state: &mut Self::State, action: &Self::Action) -> Step<Self::State>;
 
-    /// Appends the actions enabled in `state`, in a fixed order. Used by the explorer and directed guidance
-    /// only, never while an implementation is followed.
+    /// Appends the actions enabled in `state`, in a fixed order. Used by the explorer only,
+    /// never while an implementation is followed.
     fn enabled(&self, state: &Self::State, out: &mut Vec<Self::Action>);
 
     /// What must always hold and what should be seen sometimes.

@@ -1,27 +1,19 @@
-//! A bare hand-written random driver of omnipaxos: what one would write in an afternoon, without a world.
+//! Bare hand-written random drivers: what one would write in an afternoon, without a world.
 //!
-//! It draws the same kinds of choices with the same weights as the engine's `random`, with the same settings of
-//! the crate, the same capacity of links, under the contract `fifo,explicit-sync` with trimming off, and judges
-//! nothing. Storage is a struct in memory that survives a crash: the adapter syncs before each call of the
-//! storage returns, so that nothing is ever lost there either.
+//! A driver draws the same kinds of choices with the same weights as the engine's `random`, with the same
+//! capacity of links, under the contract `fifo,explicit-sync`, and judges nothing. Storage is a struct in memory that
+//! survives a crash: the adapters sync before they go on, so that nothing is ever lost there either. [`Omnipaxos`] and
+//! [`Raft`] are driven.
 
+mod omnipaxos;
+mod raft;
 mod store;
 
-use omnipaxos::macros::Entry;
-use omnipaxos::messages::Message;
-use omnipaxos::{ClusterConfig, OmniPaxos, OmniPaxosConfig, ServerConfig};
-use slog::Logger;
-use std::cell::RefCell;
+pub use omnipaxos::{Omnipaxos, Value};
+pub use raft::Raft;
+
 use std::collections::VecDeque;
-use std::rc::Rc;
-use store::{Disk, Store};
 
-/// An entry of the log.
-#[derive(Clone, Debug, Entry)]
-pub struct Value(pub u32);
-
-/// Servers.
-const NODES: usize = 3;
 /// Messages that a link holds; more are lost. The engine's default.
 const CAPACITY: usize = 48;
 /// Lengths of executions, with equal steps each. The engine's ladder.
@@ -36,9 +28,43 @@ const RESTART: u32 = 300;
 const ISOLATE: u32 = 20;
 const CUT: u32 = 20;
 const HEAL: u32 = 150;
-// Of the requests, eight in ten append and two say that a peer was reconnected.
-const OPERATIONS: u32 = 10;
-const APPENDS: u32 = 8;
+
+/// What a server is to do.
+#[derive(Debug)]
+pub enum Act<M> {
+    /// Start from its disk.
+    Start,
+    /// Crash.
+    Stop,
+    /// One tick of its clock.
+    Tick,
+    /// A message has arrived.
+    Handle(M),
+    /// A client asks for an operation, which the server draws.
+    Request,
+}
+
+/// The servers of a cluster.
+pub trait Servers {
+    /// What they send.
+    type Message;
+
+    /// Empties all disks. No server runs.
+    fn clear(&mut self);
+
+    /// Has a server do something, and puts receivers and messages into `out`. Only servers that run are asked to tick, to
+    /// handle and for operations.
+    fn act(
+        &mut self,
+        node: usize,
+        act: Act<Self::Message>,
+        random: &mut Random,
+        out: &mut Vec<(usize, Self::Message)>,
+    );
+
+    /// How many entries a server knows to be decided.
+    fn decided(&self, node: usize) -> u64;
+}
 
 /// How often each kind of choice was executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +79,20 @@ pub struct Counts {
     pub heal: u64,
 }
 
+/// A xorshift generator.
+#[derive(Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((u128::from(self.0) * u128::from(bound)) >> 64) as u32
+    }
+}
+
 /// What can be chosen: messages to deliver, servers that run, links that are cut.
 struct Menu {
     waiting: u32,
@@ -60,109 +100,95 @@ struct Menu {
     cuts: u32,
 }
 
-/// The driver.
-pub struct Bare {
-    nodes: [Option<OmniPaxos<Value, Store>>; NODES],
-    disks: [Rc<RefCell<Disk>>; NODES],
-    links: [VecDeque<Message<Value>>; NODES * NODES],
-    cut: [bool; NODES * NODES],
-    pending: Vec<(usize, bool)>,
-    outgoing: Vec<Message<Value>>,
-    logger: Logger,
-    fresh: u32,
-    random: u64,
+/// The driver of `N` servers.
+pub struct Bare<S: Servers, const N: usize> {
+    servers: S,
+    up: [bool; N],
+    /// From each server to each.
+    links: [[VecDeque<S::Message>; N]; N],
+    cut: [[bool; N]; N],
+    /// Ends of links that are to be cut or healed next.
+    pending: Vec<((usize, usize), bool)>,
+    outgoing: Vec<(usize, S::Message)>,
+    random: Random,
     /// What was executed since the driver was made.
     pub counts: Counts,
-    /// The highest decided index of any execution: a driver that never decides anything is measured in vain.
-    pub decided_max: usize,
+    /// The most entries decided in any execution: a driver that never decides anything is measured in vain.
+    pub decided_max: u64,
+    /// In how many executions a server decided an entry, an empty one of a new leader included.
+    pub deciding: u64,
 }
 
-impl Bare {
-    /// A driver for `seed`.
-    pub fn new(seed: u64) -> Self {
+/// The driver of omnipaxos with three servers.
+pub fn omnipaxos(seed: u64) -> Bare<Omnipaxos, 3> {
+    Bare::new(Omnipaxos::new(3), seed)
+}
+
+/// The driver of raft with five servers.
+pub fn raft(seed: u64) -> Bare<Raft, 5> {
+    Bare::new(Raft::new(5), seed)
+}
+
+impl<S: Servers, const N: usize> Bare<S, N> {
+    fn new(servers: S, seed: u64) -> Self {
         Self {
-            nodes: [const { None }; NODES],
-            disks: std::array::from_fn(|_| Rc::default()),
-            links: std::array::from_fn(|_| VecDeque::new()),
-            cut: [false; NODES * NODES],
+            servers,
+            up: [false; N],
+            links: std::array::from_fn(|_| std::array::from_fn(|_| VecDeque::new())),
+            cut: [[false; N]; N],
             pending: Vec::new(),
             outgoing: Vec::new(),
-            logger: Logger::root(slog::Discard, slog::o!()),
-            fresh: 1,
-            random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
             counts: Counts::default(),
             decided_max: 0,
+            deciding: 0,
         }
     }
 
     /// One execution from empty disks, of so many steps. Returns how many were executed.
     ///
     /// # Panics
-    /// When omnipaxos refuses the configuration, which it does not.
+    /// When the implementation refuses its configuration, which it does not.
     pub fn execute(&mut self, length: u32) -> u32 {
-        self.links.iter_mut().for_each(VecDeque::clear);
-        self.cut = [false; NODES * NODES];
+        self.links.iter_mut().flatten().for_each(VecDeque::clear);
+        self.cut = [[false; N]; N];
         self.pending.clear();
-        self.fresh = 1;
-        for node in 0..NODES {
-            self.nodes[node] = None;
-            self.disks[node].borrow_mut().clear();
-        }
-        (0..NODES).for_each(|node| self.boot(node));
+        self.servers.clear();
+        (0..N).for_each(|node| self.start(node));
         (0..length).for_each(|_| self.step());
-        let decided = self.disks.iter().map(|disk| disk.borrow().decided());
-        self.decided_max = decided.fold(self.decided_max, usize::max);
+        let decided = (0..N).map(|node| self.servers.decided(node)).max().unwrap_or(0);
+        self.decided_max = self.decided_max.max(decided);
+        self.deciding += u64::from(decided > 0);
         length
     }
 
-    fn boot(&mut self, node: usize) {
-        let config = OmniPaxosConfig {
-            cluster_config: ClusterConfig {
-                configuration_id: 1,
-                nodes: (1..=NODES as u64).collect(),
-                flexible_quorum: None,
-            },
-            server_config: ServerConfig {
-                pid: node as u64 + 1,
-                election_tick_timeout: 1,
-                resend_message_tick_timeout: 5,
-                flush_batch_tick_timeout: 3,
-                buffer_size: 64,
-                batch_size: 1,
-                custom_logger: Some(self.logger.clone()),
-                ..ServerConfig::default()
-            },
-        };
-        match config.build(Store::new(Rc::clone(&self.disks[node]))) {
-            Ok(paxos) => self.nodes[node] = Some(paxos),
-            Err(error) => panic!("omnipaxos does not start: {error:?}"),
-        }
-        self.send(node);
+    fn start(&mut self, node: usize) {
+        self.up[node] = true;
+        self.call(node, Act::Start);
     }
 
-    fn send(&mut self, node: usize) {
-        let Some(paxos) = &mut self.nodes[node] else { return };
-        paxos.take_outgoing_messages(&mut self.outgoing);
-        for message in self.outgoing.drain(..) {
-            let link = node * NODES + message.get_receiver() as usize - 1;
-            if !self.cut[link] && self.links[link].len() < CAPACITY {
-                self.links[link].push_back(message);
+    fn call(&mut self, node: usize, act: Act<S::Message>) {
+        self.servers.act(node, act, &mut self.random, &mut self.outgoing);
+        for (to, message) in self.outgoing.drain(..) {
+            let link = &mut self.links[node][to];
+            if !self.cut[node][to] && link.len() < CAPACITY {
+                link.push_back(message);
             }
         }
     }
 
     fn step(&mut self) {
         while let Some((link, cut)) = self.pending.pop() {
-            if self.cut[link] != cut {
+            if self.cut[link.0][link.1] != cut {
                 return self.set_cut(link, cut);
             }
         }
-        let waiting: u32 = (0..NODES * NODES).map(|link| self.deliverable(link)).sum();
-        let up = self.nodes.iter().flatten().count() as u32;
-        let cuts = self.cut.iter().filter(|cut| **cut).count() as u32;
+        let waiting: u32 = ends::<N>().map(|link| self.deliverable(link)).sum();
+        let up = self.up.iter().filter(|up| **up).count() as u32;
+        let cuts = self.cut.iter().flatten().filter(|cut| **cut).count() as u32;
         let when = |enabled: bool, weight: u32| if enabled { weight } else { 0 };
         let menu = Menu { waiting, up, cuts };
-        let down = NODES as u32 - up;
+        let down = N as u32 - up;
         let weights = [
             when(waiting > 0, DELIVER),
             // Every running server has its timer set.
@@ -180,7 +206,7 @@ impl Bare {
 
     /// Draws a kind of choice and executes one; false where the kind had nothing to offer.
     fn act(&mut self, weights: &[u32; 7], sum: u32, menu: &Menu) -> bool {
-        let mut at = self.below(sum);
+        let mut at = self.random.below(sum);
         let mut kind = 0;
         while at >= weights[kind] {
             at -= weights[kind];
@@ -191,18 +217,23 @@ impl Bare {
             1 => {
                 let node = self.nth(true, menu.up);
                 self.counts.timer += 1;
-                self.call(node, OmniPaxos::tick);
+                self.call(node, Act::Tick);
             }
-            2 => self.request(menu.up),
+            2 => {
+                let node = self.nth(true, menu.up);
+                self.counts.request += 1;
+                self.call(node, Act::Request);
+            }
             3 => {
                 let node = self.nth(true, menu.up);
                 self.counts.crash += 1;
-                self.nodes[node] = None;
+                self.up[node] = false;
+                self.call(node, Act::Stop);
             }
             4 => {
-                let node = self.nth(false, NODES as u32 - menu.up);
+                let node = self.nth(false, N as u32 - menu.up);
                 self.counts.restart += 1;
-                self.boot(node);
+                self.start(node);
             }
             5 => return self.cut(),
             _ => self.heal(menu.cuts),
@@ -210,25 +241,18 @@ impl Bare {
         true
     }
 
-    fn call(&mut self, node: usize, act: impl FnOnce(&mut OmniPaxos<Value, Store>)) {
-        if let Some(paxos) = &mut self.nodes[node] {
-            act(paxos);
-        }
-        self.send(node);
-    }
-
-    fn deliverable(&self, link: usize) -> u32 {
-        if self.cut[link] || self.nodes[link % NODES].is_none() { 0 } else { self.links[link].len() as u32 }
+    fn deliverable(&self, (from, to): (usize, usize)) -> u32 {
+        if self.cut[from][to] || !self.up[to] { 0 } else { self.links[from][to].len() as u32 }
     }
 
     fn deliver(&mut self, waiting: u32) {
-        let mut at = self.below(waiting);
-        for link in 0..NODES * NODES {
-            let count = self.deliverable(link);
+        let mut at = self.random.below(waiting);
+        for (from, to) in ends::<N>() {
+            let count = self.deliverable((from, to));
             if at < count {
                 self.counts.deliver += 1;
-                if let Some(message) = self.links[link].pop_front() {
-                    self.call(link % NODES, |paxos| paxos.handle_incoming(message));
+                if let Some(message) = self.links[from][to].pop_front() {
+                    self.call(to, Act::Handle(message));
                 }
                 return;
             }
@@ -236,21 +260,8 @@ impl Bare {
         }
     }
 
-    fn request(&mut self, up: u32) {
-        let node = self.nth(true, up);
-        self.counts.request += 1;
-        if self.below(OPERATIONS) < APPENDS {
-            let value = Value(self.fresh);
-            self.fresh += 1;
-            self.call(node, |paxos| drop(paxos.append(value)));
-        } else {
-            let peer = self.peer(node);
-            self.call(node, |paxos| paxos.reconnected(peer as u64 + 1));
-        }
-    }
-
-    fn set_cut(&mut self, link: usize, cut: bool) {
-        self.cut[link] = cut;
+    fn set_cut(&mut self, (from, to): (usize, usize), cut: bool) {
+        self.cut[from][to] = cut;
         if cut {
             self.counts.cut += 1;
         } else {
@@ -260,21 +271,21 @@ impl Bare {
 
     /// Cuts one direction of a link, or all links of a server, one a step; false where all is cut already.
     fn cut(&mut self) -> bool {
-        let node = self.below(NODES as u32) as usize;
-        if self.below(ISOLATE + CUT) < CUT {
-            let link = node * NODES + self.peer(node);
-            let open = !self.cut[link];
+        let node = self.random.below(N as u32) as usize;
+        if self.random.below(ISOLATE + CUT) < CUT {
+            let peer = peer(node, N, &mut self.random);
+            let open = !self.cut[node][peer];
             if open {
-                self.set_cut(link, true);
+                self.set_cut((node, peer), true);
             }
             return open;
         }
-        for other in (0..NODES).filter(|other| *other != node) {
-            self.pending.push((node * NODES + other, true));
-            self.pending.push((other * NODES + node, true));
+        for other in (0..N).filter(|other| *other != node) {
+            self.pending.push(((node, other), true));
+            self.pending.push(((other, node), true));
         }
         let cut = self.cut;
-        self.pending.retain(|(link, _)| !cut[*link]);
+        self.pending.retain(|((from, to), _)| !cut[*from][*to]);
         let Some((link, _)) = self.pending.pop() else { return false };
         self.set_cut(link, true);
         true
@@ -282,11 +293,10 @@ impl Bare {
 
     /// Heals one cut, or all of them, one a step.
     fn heal(&mut self, cuts: u32) {
-        let all = self.below(2) == 0;
-        let one = if all { 0 } else { self.below(cuts) as usize };
-        let links = (0..NODES * NODES).filter(|link| self.cut[*link]);
-        self.pending
-            .extend(links.skip(one).take(if all { NODES * NODES } else { 1 }).map(|link| (link, false)));
+        let all = self.random.below(2) == 0;
+        let one = if all { 0 } else { self.random.below(cuts) as usize };
+        let links = ends::<N>().filter(|(from, to)| self.cut[*from][*to]);
+        self.pending.extend(links.skip(one).take(if all { N * N } else { 1 }).map(|link| (link, false)));
         if let Some((link, _)) = self.pending.pop() {
             self.set_cut(link, false);
         }
@@ -294,20 +304,18 @@ impl Bare {
 
     /// One of the servers that run, or that do not.
     fn nth(&mut self, up: bool, count: u32) -> usize {
-        let number = self.below(count) as usize;
-        (0..NODES).filter(|node| self.nodes[*node].is_some() == up).nth(number).unwrap_or(0)
+        let number = self.random.below(count) as usize;
+        (0..N).filter(|node| self.up[*node] == up).nth(number).unwrap_or(0)
     }
+}
 
-    fn peer(&mut self, node: usize) -> usize {
-        let other = self.below(NODES as u32 - 1) as usize;
-        if other >= node { other + 1 } else { other }
-    }
+/// Sender and receiver of each link.
+fn ends<const N: usize>() -> impl Iterator<Item = (usize, usize)> {
+    (0..N).flat_map(|from| (0..N).map(move |to| (from, to)))
+}
 
-    /// A number below `bound`, from a xorshift generator.
-    fn below(&mut self, bound: u32) -> u32 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        ((u128::from(self.random) * u128::from(bound)) >> 64) as u32
-    }
+/// One of the other servers.
+fn peer(node: usize, nodes: usize, random: &mut Random) -> usize {
+    let other = random.below(nodes as u32 - 1) as usize;
+    if other >= node { other + 1 } else { other }
 }
