@@ -36,6 +36,8 @@ pub struct Campaign<'a> {
     setup: Setup,
     /// When model and implementation are compared.
     pub conformance: Conformance,
+    /// The longest execution, in steps.
+    pub steps_max: u32,
 }
 
 /// How a campaign went.
@@ -65,13 +67,20 @@ impl<'a> Campaign<'a> {
         lenses: &[&str],
     ) -> Result<Self, String> {
         let setup = target.setup(settings, contract, lenses).map_err(|error| error.to_string())?;
-        Ok(Self { target, setup, conformance: Conformance::Sampled })
+        let steps_max = Options::default().steps_max;
+        Ok(Self { target, setup, conformance: Conformance::Sampled, steps_max })
     }
 
     /// Compares model and implementation then.
     #[must_use]
     pub fn conformance(self, conformance: Conformance) -> Self {
         Self { conformance, ..self }
+    }
+
+    /// Executes so many steps at most at a time.
+    #[must_use]
+    pub fn steps_max(self, steps_max: u32) -> Self {
+        Self { steps_max, ..self }
     }
 
     /// Runs until the first finding or so many steps. Findings are not minimised.
@@ -84,6 +93,7 @@ impl<'a> Campaign<'a> {
             guidance: guidance.to_owned(),
             stop_after_steps: Some(steps),
             conformance: self.conformance,
+            steps_max: self.steps_max,
             // Recoveries are besides the steps that are measured.
             recovery: RecoveryWhen::Never,
             minimise: Budget::NONE,

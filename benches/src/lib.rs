@@ -1,7 +1,8 @@
-//! What the benches share: a clock, campaigns without files, numbers, and the bare driver of omnipaxos that
+//! What the benches share: a clock, campaigns without files, numbers, and the bare drivers that
 //! everything is measured against.
 //!
-//! `cargo bench --bench throughput` compares steps per second with the bare driver; `cargo bench --bench bugs`
+//! `cargo bench --bench throughput` compares steps per second with the bare driver of omnipaxos, `cargo
+//! bench --bench elections` executions per second with that of raft; `cargo bench --bench bugs`
 //! counts what `random` and `frontier` need for each planted bug; `cargo bench --bench same` compares `random` with itself.
 //! They print tables to keep in `results/`.
 //!

@@ -41,3 +41,26 @@ fn executions_are_repeatable() {
     };
     assert_eq!(counts(), counts());
 }
+
+#[test]
+fn raft_elects_and_commits_as_it_does_in_the_world() {
+    let target = misrule_raft::raft();
+    let settings = [("nodes", "5"), ("snapshots", "off"), ("transfer", "off")];
+    let campaign = Campaign::new(&target, &settings, "fifo", &[]).unwrap().conformance(Conformance::Always);
+    let ran = campaign.run("random", 1, 200_000).unwrap();
+    let mut driver = bare::raft(1);
+    let steps: u64 = ran.lengths.iter().map(|length| u64::from(driver.execute(*length))).sum();
+    assert_eq!(steps, ran.summary.steps);
+    assert!(driver.decided_max > 100, "{}", driver.decided_max);
+    let engine = ran.summary.tally.sometimes.iter().find(|(name, _)| *name == "entry-committed").unwrap().1;
+    let counts = driver.counts;
+    let seen = [
+        ("deliver", counts.deliver, ran.summary.choices[ChoiceKind::Deliver as usize].drawn),
+        ("timer", counts.timer, ran.summary.choices[ChoiceKind::Timer as usize].drawn),
+        ("request", counts.request, ran.summary.choices[ChoiceKind::Request as usize].drawn),
+        ("executions that commit", driver.deciding, engine),
+    ];
+    for (what, bare, engine) in seen {
+        assert!(bare.abs_diff(engine) * 10 <= engine, "{what}: bare {bare}, engine {engine}");
+    }
+}

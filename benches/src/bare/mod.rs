@@ -22,7 +22,6 @@ pub const LENGTHS: [u32; 7] = [30, 100, 300, 1_000, 3_000, 10_000, 30_000];
 // Weights of choices, as in the engine's default fault profile.
 const DELIVER: u32 = 7000;
 const TIMER: u32 = 2000;
-const REQUEST: u32 = 500;
 const CRASH: u32 = 20;
 const RESTART: u32 = 300;
 const ISOLATE: u32 = 20;
@@ -48,6 +47,9 @@ pub enum Act<M> {
 pub trait Servers {
     /// What they send.
     type Message;
+
+    /// The weight of requests.
+    const REQUEST: u32;
 
     /// Empties all disks. No server runs.
     fn clear(&mut self);
@@ -193,7 +195,7 @@ impl<S: Servers, const N: usize> Bare<S, N> {
             when(waiting > 0, DELIVER),
             // Every running server has its timer set.
             when(up > 0, TIMER),
-            when(up > 0, REQUEST),
+            when(up > 0, S::REQUEST),
             when(up > 0, CRASH),
             when(down > 0, RESTART),
             ISOLATE + CUT,

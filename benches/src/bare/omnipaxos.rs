@@ -65,6 +65,7 @@ impl Omnipaxos {
 
 impl Servers for Omnipaxos {
     type Message = Message<Value>;
+    const REQUEST: u32 = 500;
 
     fn clear(&mut self) {
         self.fresh = 1;
