@@ -1,8 +1,9 @@
 //! `cargo bench --bench same`: how often a comparison calls two equal strategies different.
 //!
-//! `random` against `random` on a bug that it finds within some 50 ms: 200 comparisons of 20 campaigns a side, each with a
+//! `random` against `random` on a bug that it finds within some 50 ms: a thousand comparisons of 20 campaigns a side, each with a
 //! seed of its own, the sides taking turns. Times are wall time. Where the statistics are right, about 5 % have a p-value
-//! below 0.05, without correction for many comparisons. The constants below were committed before the first run.
+//! below 0.05, without correction for many comparisons. The constants below were committed before the run. A run of 200
+//! comparisons, with the seeds before these, gave 7.5 % [4.6, 12.0]: too few to tell 5 % from 7.5 %.
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 
 use misrule_benches::{Campaign, place, quantiles};
@@ -10,7 +11,9 @@ use misrule_engine::Conformance;
 use misrule_statistics::{Time, log_rank, wilson};
 use std::process::ExitCode;
 
-const COMPARISONS: u32 = 200;
+const COMPARISONS: u32 = 1_000;
+/// Seeds that the first run used.
+const USED: u32 = 8_000;
 /// Campaigns a side.
 const CAMPAIGNS: u32 = 20;
 /// Steps after which a campaign that has found nothing is censored.
@@ -35,7 +38,7 @@ fn compare() -> Result<(), String> {
     for comparison in 0..COMPARISONS {
         let mut sides = [Vec::new(), Vec::new()];
         for at in 0..CAMPAIGNS * 2 {
-            let seed = u64::from(comparison * CAMPAIGNS * 2 + at + 1);
+            let seed = u64::from(USED + comparison * CAMPAIGNS * 2 + at + 1);
             let ran = campaign.run("random", seed, BUDGET).map_err(|error| error.to_string())?;
             let time = if ran.found.is_some() {
                 found.push(ran.seconds * 1_000.0);
