@@ -67,8 +67,8 @@ pub(super) fn to_model(theirs: &Theirs, spare: &mut Spare) -> Option<Message> {
             let matched = granted.then_some(theirs.index as u32);
             Message::AppendReply { term, matched, hint: (0, 0) }
         }
-        MessageType::MsgHeartbeat => Message::Heartbeat { term, commit: theirs.commit as u32 },
-        MessageType::MsgHeartbeatResponse => Message::HeartbeatReply { term },
+        MessageType::MsgHeartbeat => Message::Heartbeat { term, commit: theirs.commit as u32, read: 0 },
+        MessageType::MsgHeartbeatResponse => Message::HeartbeatReply { term, read: 0 },
         MessageType::MsgTimeoutNow => Message::TimeoutNow { term },
         MessageType::MsgSnapshot => {
             let metadata = theirs.get_snapshot().get_metadata();

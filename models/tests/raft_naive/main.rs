@@ -1,0 +1,252 @@
+//! Raft once more: a slow version for Stateright, written from Figure 2 of the paper with its names, without
+//! calling the model. Both must have the same number of reachable states, and of transitions, within the same bounds.
+//!
+//! What the paper leaves open is taken as the model's documentation says: every message ever sent may arrive at any
+//! time and again; an `AppendEntries` carries one entry or none; a server's stable storage is written after each
+//! action, or, where it lags, by an action of its own, and what answers for it waits until then. History variables of
+//! the model are left out on its side, since the paper has none.
+//!
+//! Reads are those of the thesis, section 6.4, steps 1 to 3; a round of heartbeats is for all reads that have come by then,
+//! and told by the newest of them.
+
+#![expect(clippy::print_stdout, reason = "a test")]
+
+mod servers;
+
+use misrule_models::raft::{Bounds, Raft, Reads, Rules, State as ModelState};
+use misrule_models::{Limits, explore};
+use servers::{Cluster, Persistent, Rpc, Server, State, Vars};
+use stateright::{Checker, Model, Property};
+use std::collections::BTreeSet;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Act {
+    ElectionTimeout(Server),
+    WinElection(Server),
+    ClientRequest(Server),
+    AppendEntries(Server, Server),
+    AdvanceCommitIndex(Server, usize),
+    ReadRequest(Server),
+    Heartbeat(Server, Server),
+    AnswerRead(Server, u32),
+    WriteStable(Server),
+    Receive(Server, Server, Rpc),
+    Crash(Server),
+    Restart(Server),
+}
+
+struct Naive {
+    servers: usize,
+    lags: bool,
+    bounds: Bounds,
+}
+
+impl Naive {
+    fn majority(&self, count: usize) -> bool {
+        2 * count > self.servers
+    }
+
+    /// The largest N of the last rule for leaders.
+    fn commit_index(&self, v: &Vars) -> Option<usize> {
+        let State::Leader { match_index, .. } = &v.state else { return None };
+        (v.commit_index + 1..=v.last_log_index()).rfind(|n| {
+            self.majority(match_index.values().filter(|index| *index >= n).count())
+                && v.term_of(*n) == v.memory.current_term
+        })
+    }
+}
+
+impl Model for Naive {
+    type State = Cluster;
+    type Action = Act;
+
+    fn init_states(&self) -> Vec<Cluster> {
+        let server = Vars {
+            state: State::Follower,
+            memory: Persistent::default(),
+            stable: Persistent::default(),
+            commit_index: 0,
+            unsent: BTreeSet::new(),
+        };
+        vec![Cluster {
+            servers: vec![server; self.servers],
+            network: BTreeSet::new(),
+            commands: 0,
+            queries: 0,
+            crashes: 0,
+        }]
+    }
+
+    fn actions(&self, c: &Cluster, out: &mut Vec<Act>) {
+        for (s, v) in c.servers.iter().enumerate() {
+            if v.state == State::Down {
+                out.push(Act::Restart(s));
+                continue;
+            }
+            match &v.state {
+                State::Leader { queries, .. } => {
+                    let term = v.memory.current_term;
+                    if c.queries < self.bounds.reads_max && v.term_of(v.commit_index) == term {
+                        out.push(Act::ReadRequest(s));
+                    }
+                    if !queries.is_empty() {
+                        out.extend((0..self.servers).filter(|to| *to != s).map(|to| Act::Heartbeat(s, to)));
+                    }
+                    // The leader is one of the majority.
+                    let led = queries.iter().filter(|it| self.majority(it.acknowledged_by.len() + 1));
+                    out.extend(led.map(|query| Act::AnswerRead(s, query.number)));
+                    if c.commands < self.bounds.entries_max {
+                        out.push(Act::ClientRequest(s));
+                    }
+                    out.extend((0..self.servers).filter(|to| *to != s).map(|to| Act::AppendEntries(s, to)));
+                    out.extend(self.commit_index(v).map(|index| Act::AdvanceCommitIndex(s, index)));
+                }
+                State::Candidate { votes } if self.majority(votes.len()) => out.push(Act::WinElection(s)),
+                _ => {}
+            }
+            let leads = matches!(v.state, State::Leader { .. });
+            if !leads && v.memory.current_term < self.bounds.term_max {
+                out.push(Act::ElectionTimeout(s));
+            }
+            if v.must_write() {
+                out.push(Act::WriteStable(s));
+            }
+            if c.crashes < self.bounds.faults_max {
+                out.push(Act::Crash(s));
+            }
+        }
+        let arrivals = c.network.iter().filter(|(_, to, _)| c.servers[*to].state != State::Down);
+        out.extend(arrivals.cloned().map(|(from, to, rpc)| Act::Receive(from, to, rpc)));
+    }
+
+    fn next_state(&self, last: &Cluster, action: Act) -> Option<Cluster> {
+        let mut c = last.clone();
+        let me = match action {
+            Act::ElectionTimeout(s) => {
+                c.election_timeout(s);
+                s
+            }
+            Act::WinElection(s) => {
+                let v = &mut c.servers[s];
+                let next_index = (0..self.servers).map(|of| (of, v.last_log_index() + 1)).collect();
+                let own = |of| if of == s { v.stable.log.len() } else { 0 };
+                let match_index = (0..self.servers).map(|of| (of, own(of))).collect();
+                v.state = State::Leader { next_index, match_index, queries: Vec::new() };
+                s
+            }
+            Act::ClientRequest(s) => {
+                c.commands += 1;
+                let memory = &mut c.servers[s].memory;
+                memory.log.push((memory.current_term, c.commands));
+                s
+            }
+            Act::AppendEntries(s, to) => {
+                c.append_entries(s, to);
+                s
+            }
+            Act::AdvanceCommitIndex(s, index) => {
+                c.servers[s].commit_index = index;
+                s
+            }
+            Act::ReadRequest(s) => {
+                c.read_request(s);
+                s
+            }
+            Act::Heartbeat(s, to) => {
+                c.heartbeat(s, to);
+                s
+            }
+            Act::AnswerRead(s, number) => {
+                if let State::Leader { queries, .. } = &mut c.servers[s].state {
+                    queries.retain(|query| query.number != number);
+                }
+                s
+            }
+            Act::WriteStable(s) => {
+                c.write_stable(s);
+                s
+            }
+            Act::Receive(from, to, rpc) => {
+                c.receive(from, to, rpc);
+                to
+            }
+            Act::Crash(s) => {
+                c.crash(s);
+                s
+            }
+            Act::Restart(s) => {
+                c.servers[s].state = State::Follower;
+                s
+            }
+        };
+        if !self.lags && c.servers[me].state != State::Down {
+            c.write_stable(me);
+        }
+        Some(c)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        fn one_leader(_: &Naive, c: &Cluster) -> bool {
+            let leads = |v: &&Vars| matches!(v.state, State::Leader { .. });
+            let terms: Vec<_> = c.servers.iter().filter(leads).map(|v| v.memory.current_term).collect();
+            terms.iter().collect::<BTreeSet<_>>().len() == terms.len()
+        }
+        fn agree(_: &Naive, c: &Cluster) -> bool {
+            let committed = |v: &Vars| v.memory.log[..v.commit_index.min(v.last_log_index())].to_vec();
+            let logs: Vec<_> = c.servers.iter().map(committed).collect();
+            logs.iter().all(|a| logs.iter().all(|b| a.starts_with(b) || b.starts_with(a)))
+        }
+        vec![Property::always("election safety", one_leader), Property::always("state machine safety", agree)]
+    }
+}
+
+/// Distinct states and transitions of the model without its history.
+fn ours(model: &Raft) -> (u64, u64) {
+    let limits = Limits { stop_after_states: 20_000_000, ..Limits::default() };
+    let found =
+        explore(model, limits, Some(|_, state: &mut ModelState| state.forget_history())).expect("explored");
+    assert_eq!(found.bound, None);
+    (found.states, found.edges())
+}
+
+/// The same of the naive version.
+fn naive(naive: Naive) -> (u64, u64) {
+    let checker = naive.checker().spawn_bfs().join();
+    assert!(checker.discoveries().is_empty(), "the paper is safe");
+    (checker.unique_state_count() as u64, checker.state_count() as u64 - 1)
+}
+
+/// Servers, whether stable storage lags, bounds (terms, entries, crashes, reads), states and transitions.
+type Case = (usize, bool, (u32, u32, u8, u32), (u64, u64));
+
+const CASES: &[Case] = &[
+    (2, false, (1, 1, 0, 0), (137, 934)),
+    (2, false, (2, 1, 1, 0), (31_582, 305_046)),
+    (2, false, (2, 2, 0, 0), (99_107, 1_354_754)),
+    (2, true, (1, 1, 1, 0), (4_216, 32_626)),
+    (2, true, (2, 1, 0, 0), (113_285, 1_369_002)),
+    (3, false, (1, 1, 0, 0), (247_385, 3_934_149)),
+    (3, true, (1, 0, 0, 0), (26_724, 323_580)),
+    (2, false, (1, 1, 0, 1), (497, 4_630)),
+    (2, false, (1, 1, 0, 2), (2_441, 27_886)),
+    (2, false, (1, 1, 0, 3), (13_457, 177_790)),
+    (2, false, (2, 1, 0, 1), (26_219, 326_054)),
+    (2, false, (1, 1, 1, 1), (1_976, 16_198)),
+    (2, true, (1, 1, 0, 1), (5_496, 59_070)),
+    (2, true, (1, 1, 1, 1), (17_896, 179_354)),
+];
+
+#[test]
+fn both_versions_have_the_same_states() {
+    let mut wrong = 0;
+    for &(servers, lags, (term_max, entries_max, faults_max, reads_max), expected) in CASES {
+        let bounds = Bounds { term_max, entries_max, faults_max, reads_max };
+        let rules = if lags { Rules::lagging() } else { Rules::paper() };
+        let rules = Rules { reads: if reads_max > 0 { Reads::Index } else { Reads::Off }, ..rules };
+        let model = Raft::new(servers as u8, rules, bounds).expect("a cluster");
+        let (ours, naive) = (ours(&model), naive(Naive { servers, lags, bounds }));
+        println!("{servers} servers, lags {lags}, {bounds:?}: model {ours:?}, naive {naive:?}");
+        wrong += usize::from((ours, naive) != (expected, expected));
+    }
+    assert_eq!(wrong, 0, "see above");
+}
