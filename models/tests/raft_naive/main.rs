@@ -8,14 +8,18 @@
 //!
 //! Reads are those of the thesis, section 6.4, steps 1 to 3; a round of heartbeats is for all reads that have come by then,
 //! and told by the newest of them.
+//!
+//! Changes of membership are those of the thesis, section 4.1, one server at a time, with what its author added in 2015: a
+//! leader changes the configuration once it has committed an entry of its term. A server uses the latest configuration in
+//! its log. A leader that is not in it may step down (section 4.2.2), and hears nobody who is not.
 
 #![expect(clippy::print_stdout, reason = "a test")]
 
 mod servers;
 
-use misrule_models::raft::{Bounds, Raft, Reads, Rules, State as ModelState};
+use misrule_models::raft::{Bounds, Membership, Raft, Reads, Rules, State as ModelState};
 use misrule_models::{Limits, explore};
-use servers::{Cluster, Persistent, Rpc, Server, State, Vars};
+use servers::{Cluster, Command, Persistent, Query, Rpc, Server, Servers, State, Vars};
 use stateright::{Checker, Model, Property};
 use std::collections::BTreeSet;
 
@@ -24,6 +28,8 @@ enum Act {
     ElectionTimeout(Server),
     WinElection(Server),
     ClientRequest(Server),
+    ChangeConfiguration(Server, Servers),
+    StepDown(Server),
     AppendEntries(Server, Server),
     AdvanceCommitIndex(Server, usize),
     ReadRequest(Server),
@@ -38,20 +44,63 @@ enum Act {
 struct Naive {
     servers: usize,
     lags: bool,
+    changes: bool,
     bounds: Bounds,
 }
 
 impl Naive {
-    fn majority(&self, count: usize) -> bool {
-        2 * count > self.servers
+    /// Whether these are a majority of the configuration that a server uses.
+    fn majority(&self, v: &Vars, of: impl Iterator<Item = Server>) -> bool {
+        let configuration = v.configuration(self.servers);
+        2 * of.filter(|server| configuration.contains(server)).count() > configuration.len()
+    }
+
+    /// The configurations with one server more or less than that of a leader.
+    fn configurations(&self, v: &Vars) -> Vec<Servers> {
+        let changed = (0..self.servers).map(|server| {
+            let mut servers = v.configuration(self.servers);
+            if !servers.remove(&server) {
+                servers.insert(server);
+            }
+            servers
+        });
+        let may = self.changes && v.may_change();
+        changed.filter(|servers| may && !servers.is_empty()).collect()
+    }
+
+    /// What a leader does by itself.
+    fn lead(&self, c: &Cluster, s: Server, queries: &[Query], out: &mut Vec<Act>) {
+        let v = &c.servers[s];
+        let configuration = v.configuration(self.servers);
+        let others = || configuration.iter().copied().filter(|to| *to != s);
+        if c.queries < self.bounds.reads_max && v.term_of(v.commit_index) == v.memory.current_term {
+            out.push(Act::ReadRequest(s));
+        }
+        if !queries.is_empty() {
+            out.extend(others().map(|to| Act::Heartbeat(s, to)));
+        }
+        // The leader is one of those that follow it.
+        let led = queries.iter().filter(|it| self.majority(v, it.acknowledged_by.iter().copied().chain([s])));
+        out.extend(led.map(|query| Act::AnswerRead(s, query.number)));
+        if c.commands < self.bounds.entries_max {
+            out.push(Act::ClientRequest(s));
+            out.extend(
+                self.configurations(v).into_iter().map(|servers| Act::ChangeConfiguration(s, servers)),
+            );
+        }
+        out.extend(others().map(|to| Act::AppendEntries(s, to)));
+        out.extend(self.commit_index(v).map(|index| Act::AdvanceCommitIndex(s, index)));
+        if !configuration.contains(&s) {
+            out.push(Act::StepDown(s));
+        }
     }
 
     /// The largest N of the last rule for leaders.
     fn commit_index(&self, v: &Vars) -> Option<usize> {
         let State::Leader { match_index, .. } = &v.state else { return None };
         (v.commit_index + 1..=v.last_log_index()).rfind(|n| {
-            self.majority(match_index.values().filter(|index| *index >= n).count())
-                && v.term_of(*n) == v.memory.current_term
+            let has = match_index.iter().filter(|(_, index)| *index >= n).map(|(server, _)| *server);
+            self.majority(v, has) && v.term_of(*n) == v.memory.current_term
         })
     }
 }
@@ -84,24 +133,10 @@ impl Model for Naive {
                 continue;
             }
             match &v.state {
-                State::Leader { queries, .. } => {
-                    let term = v.memory.current_term;
-                    if c.queries < self.bounds.reads_max && v.term_of(v.commit_index) == term {
-                        out.push(Act::ReadRequest(s));
-                    }
-                    if !queries.is_empty() {
-                        out.extend((0..self.servers).filter(|to| *to != s).map(|to| Act::Heartbeat(s, to)));
-                    }
-                    // The leader is one of the majority.
-                    let led = queries.iter().filter(|it| self.majority(it.acknowledged_by.len() + 1));
-                    out.extend(led.map(|query| Act::AnswerRead(s, query.number)));
-                    if c.commands < self.bounds.entries_max {
-                        out.push(Act::ClientRequest(s));
-                    }
-                    out.extend((0..self.servers).filter(|to| *to != s).map(|to| Act::AppendEntries(s, to)));
-                    out.extend(self.commit_index(v).map(|index| Act::AdvanceCommitIndex(s, index)));
+                State::Leader { queries, .. } => self.lead(c, s, queries, out),
+                State::Candidate { votes } if self.majority(v, votes.iter().copied()) => {
+                    out.push(Act::WinElection(s));
                 }
-                State::Candidate { votes } if self.majority(votes.len()) => out.push(Act::WinElection(s)),
                 _ => {}
             }
             let leads = matches!(v.state, State::Leader { .. });
@@ -135,9 +170,15 @@ impl Model for Naive {
                 s
             }
             Act::ClientRequest(s) => {
-                c.commands += 1;
-                let memory = &mut c.servers[s].memory;
-                memory.log.push((memory.current_term, c.commands));
+                c.append(s, Command::Client(c.commands + 1));
+                s
+            }
+            Act::ChangeConfiguration(s, servers) => {
+                c.append(s, Command::Configuration(servers));
+                s
+            }
+            Act::StepDown(s) => {
+                c.servers[s].state = State::Follower;
                 s
             }
             Act::AppendEntries(s, to) => {
@@ -179,6 +220,8 @@ impl Model for Naive {
                 s
             }
         };
+        let before = last.servers[me].configuration(self.servers);
+        c.begin_replication(me, &before);
         if !self.lags && c.servers[me].state != State::Down {
             c.write_stable(me);
         }
@@ -219,6 +262,23 @@ fn naive(naive: Naive) -> (u64, u64) {
 /// Servers, whether stable storage lags, bounds (terms, entries, crashes, reads), states and transitions.
 type Case = (usize, bool, (u32, u32, u8, u32), (u64, u64));
 
+fn same(cases: &[Case], changes: bool) {
+    let mut wrong = 0;
+    for &(servers, lags, (term_max, entries_max, faults_max, reads_max), expected) in cases {
+        let bounds = Bounds { term_max, entries_max, faults_max, reads_max };
+        let rules = Rules {
+            reads: if reads_max > 0 { Reads::Index } else { Reads::Off },
+            membership: if changes { Membership::Single } else { Membership::Off },
+            ..if lags { Rules::lagging() } else { Rules::paper() }
+        };
+        let model = Raft::new(servers as u8, rules, bounds).expect("a cluster");
+        let (ours, naive) = (ours(&model), naive(Naive { servers, lags, changes, bounds }));
+        println!("{servers} servers, lags {lags}, {bounds:?}: model {ours:?}, naive {naive:?}");
+        wrong += usize::from((ours, naive) != (expected, expected));
+    }
+    assert_eq!(wrong, 0, "see above");
+}
+
 const CASES: &[Case] = &[
     (2, false, (1, 1, 0, 0), (137, 934)),
     (2, false, (2, 1, 1, 0), (31_582, 305_046)),
@@ -227,6 +287,14 @@ const CASES: &[Case] = &[
     (2, true, (2, 1, 0, 0), (113_285, 1_369_002)),
     (3, false, (1, 1, 0, 0), (247_385, 3_934_149)),
     (3, true, (1, 0, 0, 0), (26_724, 323_580)),
+];
+
+#[test]
+fn both_versions_have_the_same_states() {
+    same(CASES, false);
+}
+
+const READS: &[Case] = &[
     (2, false, (1, 1, 0, 1), (497, 4_630)),
     (2, false, (1, 1, 0, 2), (2_441, 27_886)),
     (2, false, (1, 1, 0, 3), (13_457, 177_790)),
@@ -237,16 +305,19 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn both_versions_have_the_same_states() {
-    let mut wrong = 0;
-    for &(servers, lags, (term_max, entries_max, faults_max, reads_max), expected) in CASES {
-        let bounds = Bounds { term_max, entries_max, faults_max, reads_max };
-        let rules = if lags { Rules::lagging() } else { Rules::paper() };
-        let rules = Rules { reads: if reads_max > 0 { Reads::Index } else { Reads::Off }, ..rules };
-        let model = Raft::new(servers as u8, rules, bounds).expect("a cluster");
-        let (ours, naive) = (ours(&model), naive(Naive { servers, lags, bounds }));
-        println!("{servers} servers, lags {lags}, {bounds:?}: model {ours:?}, naive {naive:?}");
-        wrong += usize::from((ours, naive) != (expected, expected));
-    }
-    assert_eq!(wrong, 0, "see above");
+fn both_versions_read_alike() {
+    same(READS, false);
+}
+
+const CHANGES: &[Case] = &[
+    (2, false, (1, 2, 0, 0), (2_897, 28_666)),
+    (2, false, (1, 3, 0, 0), (64_001, 816_622)),
+    (2, false, (1, 2, 1, 0), (11_984, 109_000)),
+    (2, false, (1, 2, 0, 1), (19_673, 240_682)),
+    (2, true, (1, 2, 0, 0), (62_776, 725_802)),
+];
+
+#[test]
+fn both_versions_change_the_configuration_alike() {
+    same(CHANGES, true);
 }

@@ -3,8 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) type Server = usize;
+pub(crate) type Servers = BTreeSet<Server>;
 /// Term, command.
-pub(crate) type Entry = (u32, u32);
+pub(crate) type Entry = (u32, Command);
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Command {
+    /// The number of a client's.
+    Client(u32),
+    /// The servers of a new configuration.
+    Configuration(Servers),
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Rpc {
@@ -105,6 +114,22 @@ impl Vars {
         if index == 0 { 0 } else { self.memory.log[index - 1].0 }
     }
 
+    /// The latest configuration in the log, committed or not; at first all are in it.
+    pub(crate) fn configuration(&self, all: usize) -> Servers {
+        let latest = self.memory.log.iter().rev().find_map(|(_, command)| match command {
+            Command::Configuration(servers) => Some(servers.clone()),
+            Command::Client(_) => None,
+        });
+        latest.unwrap_or_else(|| (0..all).collect())
+    }
+
+    /// A configuration waits until the one before it is committed, and an entry of the leader's term.
+    pub(crate) fn may_change(&self) -> bool {
+        let waits = |(_, command): &Entry| matches!(command, Command::Configuration(_));
+        !self.memory.log[self.commit_index..].iter().any(waits)
+            && self.term_of(self.commit_index) == self.memory.current_term
+    }
+
     pub(crate) fn must_write(&self) -> bool {
         self.memory != self.stable || !self.unsent.is_empty()
     }
@@ -126,6 +151,24 @@ impl Cluster {
         }
         for (to, rpc) in std::mem::take(&mut v.unsent) {
             self.network.insert((me, to, rpc));
+        }
+    }
+
+    pub(crate) fn append(&mut self, me: Server, command: Command) {
+        self.commands += 1;
+        let memory = &mut self.servers[me].memory;
+        memory.log.push((memory.current_term, command));
+    }
+
+    /// A leader begins to replicate to the servers that its configuration has got since.
+    pub(crate) fn begin_replication(&mut self, me: Server, before: &Servers) {
+        let configuration = self.servers[me].configuration(self.servers.len());
+        let next = self.servers[me].last_log_index() + 1;
+        if let State::Leader { next_index, match_index, .. } = &mut self.servers[me].state {
+            for joined in configuration.difference(before).filter(|joined| **joined != me) {
+                next_index.insert(*joined, next);
+                match_index.insert(*joined, 0);
+            }
         }
     }
 
@@ -170,7 +213,7 @@ impl Cluster {
         let v = &self.servers[me];
         let State::Leader { next_index, .. } = &v.state else { return };
         let prev_log_index = next_index[&to] - 1;
-        let entries: Vec<Entry> = v.memory.log[prev_log_index..].iter().take(1).copied().collect();
+        let entries: Vec<Entry> = v.memory.log[prev_log_index..].iter().take(1).cloned().collect();
         let rpc = Rpc::AppendEntries {
             term: v.memory.current_term,
             prev_log_index,
@@ -191,6 +234,7 @@ impl Cluster {
     }
 
     pub(crate) fn receive(&mut self, from: Server, me: Server, rpc: Rpc) {
+        let all = self.servers.len();
         let v = &mut self.servers[me];
         // Rules for all servers.
         if rpc.term() > v.memory.current_term {
@@ -199,6 +243,7 @@ impl Cluster {
             v.state = State::Follower;
         }
         let term = v.memory.current_term;
+        let is_member = v.configuration(all).contains(&from);
         match rpc {
             Rpc::RequestVote { term: asked, last_log_index, last_log_term } => {
                 let (last, last_term) = (v.last_log_index(), v.term_of(v.last_log_index()));
@@ -232,7 +277,7 @@ impl Cluster {
                 v.unsent.insert((from, Rpc::HeartbeatResult { term, round }));
             }
             Rpc::HeartbeatResult { term: answered, round } => {
-                if let (State::Leader { queries, .. }, true) = (&mut v.state, answered == term) {
+                if let (State::Leader { queries, .. }, true) = (&mut v.state, answered == term && is_member) {
                     let served = queries.iter_mut().filter(|query| Some(query.number) <= round);
                     served.for_each(|query| {
                         query.acknowledged_by.insert(from);
@@ -240,7 +285,7 @@ impl Cluster {
                 }
             }
             Rpc::AppendEntriesResult { term: answered, success } => {
-                if answered < term {
+                if answered < term || !is_member {
                     return;
                 }
                 if let State::Leader { next_index, match_index, .. } = &mut v.state {
@@ -277,7 +322,7 @@ impl Vars {
                 self.memory.log.truncate(index - 1);
             }
             if index > self.last_log_index() {
-                self.memory.log.push(*entry);
+                self.memory.log.push(entry.clone());
             }
         }
         let last_new = prev + entries.len();
