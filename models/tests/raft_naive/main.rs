@@ -162,11 +162,7 @@ impl Model for Naive {
                 s
             }
             Act::WinElection(s) => {
-                let v = &mut c.servers[s];
-                let next_index = (0..self.servers).map(|of| (of, v.last_log_index() + 1)).collect();
-                let own = |of| if of == s { v.stable.log.len() } else { 0 };
-                let match_index = (0..self.servers).map(|of| (of, own(of))).collect();
-                v.state = State::Leader { next_index, match_index, queries: Vec::new() };
+                c.win_election(s);
                 s
             }
             Act::ClientRequest(s) => {
@@ -175,10 +171,6 @@ impl Model for Naive {
             }
             Act::ChangeConfiguration(s, servers) => {
                 c.append(s, Command::Configuration(servers));
-                s
-            }
-            Act::StepDown(s) => {
-                c.servers[s].state = State::Follower;
                 s
             }
             Act::AppendEntries(s, to) => {
@@ -215,7 +207,7 @@ impl Model for Naive {
                 c.crash(s);
                 s
             }
-            Act::Restart(s) => {
+            Act::StepDown(s) | Act::Restart(s) => {
                 c.servers[s].state = State::Follower;
                 s
             }

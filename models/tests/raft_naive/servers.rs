@@ -209,6 +209,15 @@ impl Cluster {
         v.unsent.extend((0..servers).filter(|to| *to != me).map(|to| (to, rpc.clone())));
     }
 
+    pub(crate) fn win_election(&mut self, me: Server) {
+        let servers = 0..self.servers.len();
+        let v = &mut self.servers[me];
+        let next_index = servers.clone().map(|of| (of, v.last_log_index() + 1)).collect();
+        let own = |of| if of == me { v.stable.log.len() } else { 0 };
+        let match_index = servers.map(|of| (of, own(of))).collect();
+        v.state = State::Leader { next_index, match_index, queries: Vec::new() };
+    }
+
     pub(crate) fn append_entries(&mut self, me: Server, to: Server) {
         let v = &self.servers[me];
         let State::Leader { next_index, .. } = &v.state else { return };
