@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folders below `oracles/` and the oracle that each is about.
-const PAIRS: [(&str, &str); 56] = [
+const PAIRS: [(&str, &str); 57] = [
     ("atomicity", "atomicity"),
     ("boot", "boot"),
     ("conformance", "conformance"),
@@ -45,6 +45,7 @@ const PAIRS: [(&str, &str); 56] = [
     ("raft-log-matching", "invariant"),
     ("raft-one-vote-per-term", "durability"),
     ("raft-pre-vote-quorum", "invariant"),
+    ("raft-reads-never-stale", "model-property"),
     ("raft-state-machine-safety", "invariant"),
     ("raft-term-monotone", "durability"),
     ("rate-disk", "rate"),

@@ -259,9 +259,10 @@ fn raft_lagging() -> Box<dyn Entry> {
 
 /// Any message may arrive again, so that states are many: with two nodes there is a crash, with three there is none.
 fn raft_bounds(nodes: u8, term_max: u32) -> Option<raft::Bounds> {
+    let none = raft::Bounds::default();
     match nodes {
-        2 => Some(raft::Bounds { term_max, entries_max: 1, faults_max: 1 }),
-        3 => Some(raft::Bounds { term_max: 1, entries_max: u32::from(term_max > 1), faults_max: 0 }),
+        2 => Some(raft::Bounds { term_max, entries_max: 1, faults_max: 1, ..none }),
+        3 => Some(raft::Bounds { term_max: 1, entries_max: u32::from(term_max > 1), ..none }),
         _ => None,
     }
 }

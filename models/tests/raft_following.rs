@@ -122,7 +122,7 @@ fn a_leader_sends_its_log_and_commits_what_disks_have() {
         cluster.refuse(Action::AdvanceCommit { node: 0 }),
         "no majority has a further entry of this term"
     );
-    let heartbeat = |commit| Message::Heartbeat { term: 1, commit };
+    let heartbeat = |commit| Message::Heartbeat { term: 1, commit, read: 0 };
     assert!(cluster.refuse(send(0, 1, heartbeat(2))).starts_with("the follower is not known"));
     cluster.take(Action::Persist { node: 0 });
     cluster.take(Action::AdvanceCommit { node: 0 });

@@ -75,7 +75,7 @@ impl Node {
             return;
         }
         let context = self.read_context(call, cx.me());
-        self.raft.read_index(context);
+        self.watch_reads(|node| node.raft.read_index(context));
     }
 
     /// Of a session only the last call is waited for.

@@ -10,5 +10,6 @@ mod release;
 
 pub(crate) use release::{
     APPLIES, ENTRY_TYPES, FLUSHES, MEMBERSHIPS, MODELLED, advance_apply, change, commit_term,
-    heartbeat_elapsed, open, propose_change, read_conf, reconfigure, settled, timeout,
+    heartbeat_elapsed, open, propose_change, read_conf, reads_before, reads_waiting, reconfigure,
+    record_reads, settled, timeout,
 };

@@ -4,6 +4,7 @@
 use crate::bugs::Bug;
 use crate::compat;
 use crate::conf::Conf;
+use crate::reads::ReadLog;
 use crate::record::{Reader, Writer};
 use misrule_world::mix;
 use raft::eraftpb::{Entry, Message};
@@ -76,6 +77,8 @@ pub struct Image {
     turns: Vec<Turn>,
     turns_ever: u64,
     syncs: u64,
+    /// What the node does with reads while it leads.
+    pub(crate) reads: ReadLog,
 }
 
 /// How far a node was when it applied a change of the configuration.
@@ -200,6 +203,7 @@ impl Image {
         self.hashes.clear();
         self.held.clear();
         self.turns.clear();
+        self.reads.clear();
         self.same_before = 1;
         self.bug = bug;
         self.begin();

@@ -40,6 +40,7 @@ mod node;
 mod oracles;
 mod progress;
 mod projection;
+mod reads;
 mod record;
 mod store;
 mod system;

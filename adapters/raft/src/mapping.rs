@@ -24,7 +24,9 @@
 //! | [`HALTED`] | see [`DISK_REFUSED`] |
 //!
 //! Proposals and reads that a follower passes on to its leader are no messages of the model: what matters is that the
-//! leader takes them. Compaction is not seen either: the model keeps whole logs, and where an image has none any more, what is
+//! leader takes them. A read is told by the bytes by which the crate tells reads apart, and is the model's up to where its
+//! leader confirms it: nodes record what they took and confirmed (`reads`), since one answer may confirm several, and so may
+//! a change of the configuration. Compaction is not seen either: the model keeps whole logs, and where an image has none any more, what is
 //! committed stands for it. Of a change of leaders that is passed on, and of the answer to a read, the model has the term.
 //!
 //! With late flushes, messages that wait for the disk are judged when the node says them, and leave after a sync.
@@ -47,12 +49,14 @@ use crate::message::{Kind, Wire};
 use crate::system::Raft;
 use crate::view::{Role, View};
 use messages::{Spare, to_entry, to_model};
-use misrule_models::raft::{self as model, Action, Envelope, Membership, Message, Projection, Rules, State};
+use misrule_models::raft::{
+    self as model, Action, Envelope, Membership, Message, Projection, Reads, Rules, State,
+};
 use misrule_models::{Event, Log, NodeId};
 use misrule_world::{
     Choice, DiskOperation, Expected, Input, Keep, Mapping, Menu, Seen, Settings, Setup, differ,
 };
-use progress::{proposed, steps_down};
+use progress::{proposed, read, steps_down};
 use raft::eraftpb::{Message as Theirs, MessageType};
 use shadow::Shadow;
 use std::cell::RefCell;
@@ -79,7 +83,8 @@ pub(crate) fn model(setup: &Setup) -> Option<model::Raft> {
         "joint" => Membership::Joint,
         _ => Membership::Off,
     };
-    let rules = Rules { pre_vote, check_quorum, late_flush, membership, ..Rules::crate_0_7() };
+    let reads = if settings.word("reads") == "lease" { Reads::Lease } else { Reads::Index };
+    let rules = Rules { pre_vote, check_quorum, late_flush, membership, reads, ..Rules::crate_0_7() };
     is_modelled(settings).then(|| model::Raft::open(settings.integer("nodes") as NodeId, rules)).flatten()
 }
 
@@ -166,7 +171,10 @@ impl Steps {
                 out.push(Event::Action(Action::Restart { node: me, commit: view.commit() as u32 }));
             }
             _ if before.halted => return out.push(Event::Ignored(HALTED)),
-            _ => self.came_in(seen, me, before, view, out),
+            _ => {
+                self.came_in(seen, me, before, view, out);
+                read(me, view, before.turns, out);
+            }
         }
         if !before.halted && view.is_halted() {
             unwritten(seen, me, before, view, out);
@@ -451,7 +459,9 @@ impl Mapping<Raft> for Steps {
             .then(|| differ(node, "conf", &view.conf().to_model(), &state.node(node).configuration))
             .flatten();
         if theirs == ours {
-            return conf;
+            let ours = state.node(node).reads.len();
+            let reads = if theirs.role == model::Role::Leader { view.reads() } else { 0 };
+            return conf.or_else(|| differ(node, "reads", &reads, &ours));
         }
         differ(node, "up", &theirs.up, &ours.up)
             .or_else(|| differ(node, "term", &theirs.term, &ours.term))

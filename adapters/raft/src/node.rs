@@ -136,7 +136,7 @@ impl Node {
         if kind == Kind::RequestPreVoteResponse && !message.reject && message.term >= term {
             self.pre_votes |= Conf::set(&[message.from]);
         }
-        drop(self.raft.step(message));
+        self.watch_reads(|node| drop(node.raft.step(message)));
         let raft = &self.raft.raft;
         if kind == Kind::TimeoutNow && raft.term > term {
             self.transfer_term = raft.term;
@@ -240,12 +240,14 @@ impl Node {
         }
         let known = |raft: &RawNode<Store>| (raft.raft.raft_log.committed, raft.raft.raft_log.last_index());
         let (before, last) = known(&self.raft);
-        let changed = compat::reconfigure(&mut self.raft, entry);
-        let commit = (before, known(&self.raft).0);
-        let mut image = self.image.borrow_mut();
-        let syncs = image.syncs();
-        image.turn(Turn { index: entry.index, last, commit, syncs });
-        drop(image);
+        let changed = self.watch_reads(|node| {
+            let changed = compat::reconfigure(&mut node.raft, entry);
+            let commit = (before, known(&node.raft).0);
+            let mut image = node.image.borrow_mut();
+            let syncs = image.syncs();
+            image.turn(Turn { index: entry.index, last, commit, syncs });
+            changed
+        });
         let Some(conf) = changed else { return Ok(()) };
         self.done.configurations += 1;
         let raft = &mut self.raft.raft;
@@ -313,6 +315,16 @@ impl Node {
         if let Some(call) = context.first_chunk() {
             self.confirmed.push((index, u32::from_le_bytes(*call)));
         }
+    }
+
+    /// Calls into the crate, and records which reads it took and confirmed by that.
+    pub(crate) fn watch_reads<T>(&mut self, call: impl FnOnce(&mut Self) -> T) -> T {
+        let before = compat::reads_before(&self.raft);
+        let out = call(self);
+        if let Some(before) = before {
+            compat::record_reads(&self.raft, before, &mut self.image.borrow_mut());
+        }
+        out
     }
 
     /// A planted bug: reads need no confirmation.

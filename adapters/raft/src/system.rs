@@ -217,6 +217,7 @@ impl System for Raft {
     }
 
     fn handle(&self, node: &mut Node, input: Input<Self::Message>, cx: &mut Context<Self::Message>) {
+        node.image.borrow_mut().reads.begin();
         if node.halted {
             return;
         }

@@ -63,6 +63,7 @@ pub struct View {
     pub(crate) elapsed: (usize, usize),
     pub(crate) timeout: usize,
     pub(crate) conf: Conf,
+    pub(crate) reads: usize,
     pub(crate) done: Done,
     pub(crate) called: u32,
     pub(crate) is_transferred: bool,
@@ -92,6 +93,7 @@ impl View {
         (self.called, self.done) = (node.machine.called, node.done);
         self.is_transferred = node.transfer_term == raft.term;
         self.conf = node.image.borrow().conf().0;
+        self.reads = compat::reads_waiting(&node.raft);
         self.elapsed = (raft.election_elapsed, compat::heartbeat_elapsed(&node.raft));
         self.timeout = compat::timeout(&node.raft);
         (self.halted, self.unsynced) = (node.halted, node.unsynced.is_some());
@@ -140,6 +142,11 @@ impl View {
     /// The configuration that the node goes by.
     pub fn conf(&self) -> Conf {
         self.conf
+    }
+
+    /// How many reads a leader has taken and not confirmed.
+    pub fn reads(&self) -> usize {
+        self.reads
     }
 
     /// What the node has done since it started.

@@ -12,6 +12,7 @@ use misrule_world::{
 const FULL: Watch = Watch { keys: false, model: true, conformance: true, trace: false };
 const KEPT_UNSYNCED: &str = "a node starts from a disk that has kept what was never synced";
 const LEADS_EARLY: &str = "the-node-has-no-majority-of-votes";
+const UNASKED: &str = "no-quorum-has-said-since-the-read-came-that-it-follows-the-leader";
 const DISK_REFUSED: &str = "a node starts after its disk has refused an operation";
 
 fn open(given: &[(&str, &str)], contract: &str, lenses: &[&str]) -> Box<dyn Run> {
@@ -70,7 +71,7 @@ fn may_keep(settings: &[(&str, &str)], contract: &str) -> bool {
 const SETTINGS: [&[(&str, &str)]; 7] = [
     &[],
     &[("pre-vote", "on"), ("election-ticks", "2")],
-    &[("check-quorum", "on"), ("reads", "lease"), ("apply", "later")],
+    &[("check-quorum", "on"), ("apply", "later")],
     &[("pre-vote", "on"), ("check-quorum", "on"), ("in-flight", "1")],
     &[("snapshots", "off"), ("transfer", "off"), ("sync", "must-sync"), ("election-ticks", "5")],
     &[("flush", "later"), ("election-ticks", "2")],
@@ -228,6 +229,42 @@ fn it_goes_on_after_a_disk_that_refuses() {
             assert!(all > 30, "{settings:?} {contract}: {:?}", tally.deviations);
         }
     }
+}
+
+/// A lease of the crate lasts for longer than others wait for the leader, even where clocks agree. The steps are those of the
+/// model: it is the property that does not hold.
+#[test]
+fn a_read_by_lease_is_stale() {
+    let mut stale = 0;
+    for contract in ["fifo,clock=drift-0", "reorder"] {
+        let given = [("check-quorum", "on"), ("reads", "lease"), ("apply", "later")];
+        let mut run = open(&given, contract, &[]);
+        for seed in 0..10 {
+            let (failure, _) = drive(&mut *run, seed << 32, 50_000, FULL, None);
+            let Some(failure) = failure else { continue };
+            assert_eq!(failure.property, "reads-never-stale", "{contract}: {}", failure.message);
+            stale += 1;
+        }
+        assert!(stale > 0, "{contract}");
+        let tally = run.about().tally;
+        assert_eq!(tally.events.count(Outcome::Refused) + tally.events.count(Outcome::Unmapped), 0);
+        assert!(tally.sometimes.iter().any(|(name, seen)| *name == "read-confirmed" && *seen > 50));
+    }
+}
+
+/// A leader that votes no more confirms reads without asking the one node that votes.
+#[test]
+fn a_leader_that_votes_no_more_confirms_reads() {
+    let given = [("membership", "single"), ("leaver-steps-down", "off"), ("history", "off")];
+    let mut run = open(&given, "fifo", &[]);
+    let mut unasked = 0;
+    for seed in 0..200 {
+        let (failure, _) = drive(&mut *run, seed << 32, 20_000, FULL, None);
+        let Some(failure) = failure.filter(|failure| failure.oracle != "panic") else { continue };
+        assert_eq!(failure.property, UNASKED, "{}", failure.message);
+        unasked += 1;
+    }
+    assert!(unasked > 0);
 }
 
 /// A disk that says it has synced and has not is what no protocol survives: the model must say so.

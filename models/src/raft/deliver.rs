@@ -73,7 +73,12 @@ impl Raft {
                     self.acknowledged(node, usize::from(*from), matched, hint);
                 }
             }
-            Message::HeartbeatReply { .. } | Message::Note { .. } => {}
+            Message::HeartbeatReply { read, .. } => {
+                if !is_stale && node.role == Role::Leader && self.is_sent(node, *from) {
+                    node.acknowledge_reads(*from, read);
+                }
+            }
+            Message::Note { .. } => {}
             Message::PreVote { term, last } => {
                 let free = node.vote.is_none_or(|vote| vote == *from);
                 let open = term > node.term || term == node.term && free;
@@ -186,11 +191,13 @@ impl Raft {
                 let hint = (hint, node.term_at(hint).unwrap_or(0));
                 Message::AppendReply { term: node.term, matched, hint }
             }
-            Message::Heartbeat { commit: learned, .. } => {
+            Message::Heartbeat { commit: learned, read, .. } => {
                 if !is_stale && learned > node.commit && learned <= node.length() {
                     commit(state, me, learned);
                 }
-                Message::HeartbeatReply { term: state.node(me).term }
+                let (term, read) = (state.node(me).term, if is_stale { 0 } else { read });
+                state.asked_for = Some((me, envelope.from, term, read)).filter(|_| self.is_open());
+                Message::HeartbeatReply { term, read }
             }
             Message::Snapshot { last, .. } => {
                 if !is_stale && install(state, me, last) {

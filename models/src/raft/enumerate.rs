@@ -49,7 +49,7 @@ impl Raft {
             if self.may_append(it, peer) {
                 out.push(Action::Append { node, peer });
             }
-            if self.rules.heartbeats {
+            if self.beats(it) {
                 out.push(Action::Heartbeat { node, peer });
             }
             if self.rules.snapshots && it.commit > 0 {
@@ -60,6 +60,7 @@ impl Raft {
             }
         }
         out.extend(self.commits(it).map(|_| Action::AdvanceCommit { node }));
+        self.reading(state, node, bounds.reads_max, out);
         if self.may_step_down(it, node) {
             out.push(Action::StepDown { node });
         }

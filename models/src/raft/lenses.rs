@@ -75,6 +75,9 @@ impl Whole for State {
                 hasher.write_u64(node.votes);
                 node.next.hash(hasher);
                 node.matched.hash(hasher);
+                if !node.reads.is_empty() {
+                    node.reads.hash(hasher);
+                }
             }
         }
         self.messages.hash(hasher);

@@ -55,17 +55,22 @@ pub enum Message {
         /// leader's log, as index and term; otherwise zeros.
         hint: (u32, u32),
     },
-    /// A leader says that it leads; see [`Rules::heartbeats`](super::Rules::heartbeats).
+    /// A leader says that it leads; see [`Rules::heartbeats`](super::Rules::heartbeats) and
+    /// [`Rules::reads`](super::Rules::reads).
     Heartbeat {
         /// The leader's term.
         term: u32,
         /// The leader's commit index, as far as the follower's log is known to agree.
         commit: u32,
+        /// The newest read that waits at the leader; 0 where none does.
+        read: u32,
     },
     /// The answer to `Heartbeat`.
     HeartbeatReply {
         /// The follower's term.
         term: u32,
+        /// The read of the heartbeat; 0 where it had none, or was of an older term.
+        read: u32,
     },
     /// A node asks whether it would get a vote; see [`Rules::pre_vote`](super::Rules::pre_vote).
     PreVote {
@@ -109,7 +114,7 @@ impl Message {
             | Self::Append { term, .. }
             | Self::AppendReply { term, .. }
             | Self::Heartbeat { term, .. }
-            | Self::HeartbeatReply { term }
+            | Self::HeartbeatReply { term, .. }
             | Self::PreVote { term, .. }
             | Self::PreVoteReply { term, .. }
             | Self::TimeoutNow { term }

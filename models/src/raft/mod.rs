@@ -39,11 +39,13 @@
 //! | [`commit_unsynced`](Rules::commit_unsynced) | no sync waits for the commit index, so that a node may start with any earlier one | it starts with that of the last sync at least |
 //! | [`membership`](Rules::membership) | a leader may change the configuration by one voter at a time (thesis, section 4.1), or through joint ones too (paper, section 6) | all nodes vote, for ever |
 //! | [`applied_configuration`](Rules::applied_configuration) | a node goes by the changes that it has applied ([`Action::Reconfigure`]), and knows them after a start | it goes by the last one in its log |
+//! | [`reads`](Rules::reads) | a leader takes reads that do not go into the log, and confirms them by a quorum (thesis, section 6.4) or its lease (6.4.1) | there are none |
 //! | [`late_flush`](Rules::late_flush) | in an open network a node goes on while messages wait for its disk (thesis, section 10.2.1) | what it sends, its disk has backed in the same step |
 //!
 //! # What this model leaves out
 //!
-//! `ReadIndex` and leases, and the applied index but for changes of the configuration. Nobody stops a node that is no
+//! The applied index but for changes of the configuration: a read counts when its index is confirmed, not when it is
+//! answered. Clocks, and so whether a lease still holds. Nobody stops a node that is no
 //! member any more, and of those that are told to vote none waits to catch up (thesis, section 4.2). Compaction is not seen: the model keeps whole logs, and
 //! what a snapshot holds are the entries that are committed. Whether a leader has heard of
 //! a majority (`check_quorum`) and whether a lease makes a node drop a request for its vote are timing: the model lets
@@ -59,6 +61,7 @@ mod message;
 mod owned;
 mod project;
 mod properties;
+mod reads;
 mod rules;
 mod send;
 mod state;
@@ -68,7 +71,8 @@ pub use configuration::{Change, ChangeKind, Configuration};
 pub use message::{Envelope, LogEntry, Message};
 pub use owned::owned_term;
 pub use project::Projection;
-pub use rules::{Bounds, Membership, Rules};
+pub use reads::Read;
+pub use rules::{Bounds, Membership, Reads, Rules};
 pub use state::{Disk, NodeState, Role, State};
 
 use crate::{Model, NodeId, Property, Refusal, Step};
@@ -151,6 +155,22 @@ pub enum Action {
         /// The index, which is committed.
         index: u32,
     },
+    /// A leader takes a read, and notes its commit index for it.
+    TakeRead {
+        /// The leader.
+        node: NodeId,
+        /// Which read it is; not 0.
+        read: u32,
+    },
+    /// A leader confirms a read, which may be answered once its index is applied.
+    ConfirmRead {
+        /// The leader.
+        node: NodeId,
+        /// Which read it is.
+        read: u32,
+        /// Its index.
+        index: u32,
+    },
     /// The disk catches up with memory, and what waited for it leaves.
     Persist {
         /// The node.
@@ -196,6 +216,8 @@ impl Action {
             | Self::AdvanceCommit { node }
             | Self::LearnCommit { node, .. }
             | Self::Reconfigure { node, .. }
+            | Self::TakeRead { node, .. }
+            | Self::ConfirmRead { node, .. }
             | Self::Persist { node }
             | Self::Crash { node }
             | Self::Restart { node, .. } => *node,
@@ -231,9 +253,14 @@ impl Raft {
         self.bounds.is_none()
     }
 
+    /// From here on the transitions of reads.
+    fn read_names(&self) -> usize {
+        USUAL.len() + usize::from(self.has_changes())
+    }
+
     /// From here on the transitions of pre-votes.
     fn pre_votes(&self) -> usize {
-        USUAL.len() + usize::from(self.has_changes())
+        self.read_names() + if self.has_reads() { READS.len() } else { 0 }
     }
 }
 
@@ -261,7 +288,12 @@ impl Model for Raft {
     }
 
     fn transitions(&self) -> &'static [&'static str] {
-        let all: &[_] = if self.has_changes() { &WITH_CHANGES } else { &TRANSITIONS };
+        let all: &[_] = match (self.has_changes(), self.has_reads()) {
+            (false, false) => &TRANSITIONS,
+            (true, false) => &WITH_CHANGES,
+            (false, true) => &WITH_READS,
+            (true, true) => &WITH_BOTH,
+        };
         &all[..all.len() - if self.rules.pre_vote { 0 } else { PRE_VOTES.len() }]
     }
 
@@ -291,12 +323,14 @@ impl Model for Raft {
             Action::Persist { .. } => 17,
             Action::Crash { .. } => 18,
             Action::Restart { .. } => 19,
-            Action::Reconfigure { .. } => TRANSITIONS.len() - PRE_VOTES.len(),
+            Action::Reconfigure { .. } => USUAL.len(),
+            Action::TakeRead { .. } => self.read_names(),
+            Action::ConfirmRead { .. } => self.read_names() + 1,
             Action::PreVote { .. } => self.pre_votes() + 2,
             Action::Append { .. }
             | Action::Heartbeat { .. }
             | Action::TimeoutNow { .. }
-            | Action::Snapshot { .. } => WITH_CHANGES.len(),
+            | Action::Snapshot { .. } => WITH_BOTH.len(),
         }
     }
 }
@@ -328,13 +362,17 @@ const USUAL: [&str; 20] = [
 /// What stands at the end, with pre-votes only.
 const PRE_VOTES: [&str; 3] = ["Deliver PreVote", "Deliver PreVoteReply", "PreVote"];
 
-const TRANSITIONS: [&str; 23] = joined([&USUAL, &PRE_VOTES, &[]]);
+/// What there is where the configuration may change, and where there are reads.
+const CHANGES: [&str; 1] = ["Reconfigure"];
+const READS: [&str; 2] = ["TakeRead", "ConfirmRead"];
 
-/// The same where the configuration may change.
-const WITH_CHANGES: [&str; 24] = joined([&USUAL, &["Reconfigure"], &PRE_VOTES]);
+const TRANSITIONS: [&str; 23] = joined([&USUAL, &[], &[], &PRE_VOTES]);
+const WITH_CHANGES: [&str; 24] = joined([&USUAL, &CHANGES, &[], &PRE_VOTES]);
+const WITH_READS: [&str; 25] = joined([&USUAL, &[], &READS, &PRE_VOTES]);
+const WITH_BOTH: [&str; 26] = joined([&USUAL, &CHANGES, &READS, &PRE_VOTES]);
 
-/// One list of three, of `N` names in all.
-const fn joined<const N: usize>(lists: [&[&'static str]; 3]) -> [&'static str; N] {
+/// One list of four, of `N` names in all.
+const fn joined<const N: usize>(lists: [&[&'static str]; 4]) -> [&'static str; N] {
     let (mut out, mut at, mut list) = ([""; N], 0, 0);
     while list < lists.len() {
         let mut from = 0;

@@ -86,7 +86,12 @@ mod tests {
             ("openraft", crate_0_9, one),
             ("openraft with a crash", crate_0_9, crash),
         ] {
-            let bounds = Bounds { term_max: bounds.0, entries_max: bounds.1, faults_max: bounds.2 };
+            let bounds = Bounds {
+                term_max: bounds.0,
+                entries_max: bounds.1,
+                faults_max: bounds.2,
+                ..Bounds::default()
+            };
             let found = explore(&Raft::new(2, rules, bounds).unwrap(), Limits::default(), None).unwrap();
             let broken = found.properties.iter().find(|property| property.verdict == Verdict::Violated);
             assert_eq!((found.bound, broken.map(|property| property.name)), (None, None), "{name}");

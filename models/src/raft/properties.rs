@@ -7,6 +7,7 @@ use super::state::{NodeState, Role, State};
 use crate::{Kind, Property};
 
 const PROPERTIES: &[Property<Raft>] = &[
+    Property { name: "configuration-changed", kind: Kind::Sometimes, holds: configuration_changed },
     Property { name: "election-safety", kind: Kind::Always, holds: election_safety },
     Property { name: "leader-append-only", kind: Kind::Always, holds: leader_append_only },
     Property { name: "log-matching", kind: Kind::Always, holds: log_matching },
@@ -18,12 +19,14 @@ const PROPERTIES: &[Property<Raft>] = &[
     Property { name: "entry-committed", kind: Kind::Sometimes, holds: entry_committed },
     Property { name: "conflicting-suffix-truncated", kind: Kind::Sometimes, holds: suffix_truncated },
     Property { name: "recovered", kind: Kind::Sometimes, holds: recovered },
-    Property { name: "configuration-changed", kind: Kind::Sometimes, holds: configuration_changed },
+    Property { name: "reads-never-stale", kind: Kind::Always, holds: reads_never_stale },
+    Property { name: "read-confirmed", kind: Kind::Sometimes, holds: read_confirmed },
 ];
 
-/// The properties of a model; the last one only where it can ever hold.
+/// The properties of a model: the first one only where configurations change, the last two only where there are reads.
 pub(super) fn of(raft: &Raft) -> &'static [Property<Raft>] {
-    &PROPERTIES[..PROPERTIES.len() - usize::from(!raft.has_changes())]
+    let behind = PROPERTIES.len() - if raft.has_reads() { 0 } else { 2 };
+    &PROPERTIES[usize::from(!raft.has_changes())..behind]
 }
 
 fn election_safety(_: &Raft, state: &State) -> bool {
@@ -91,6 +94,15 @@ fn suffix_truncated(_: &Raft, state: &State) -> bool {
 
 fn configuration_changed(_: &Raft, state: &State) -> bool {
     state.marks.reconfigured
+}
+
+/// A read has the index of all that was committed when it came (thesis, section 6.4).
+fn reads_never_stale(_: &Raft, state: &State) -> bool {
+    !state.marks.read_stale
+}
+
+fn read_confirmed(_: &Raft, state: &State) -> bool {
+    state.marks.read
 }
 
 fn recovered(_: &Raft, state: &State) -> bool {

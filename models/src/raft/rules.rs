@@ -58,6 +58,10 @@ pub struct Rules {
     pub change_in_own_term: bool,
     /// A joint configuration decides by the majorities of both.
     pub both_majorities: bool,
+    /// How reads are confirmed that do not go into the log.
+    pub reads: Reads,
+    /// A leader takes reads once it has committed an entry of its term.
+    pub read_in_own_term: bool,
 }
 
 /// How the configuration of the cluster changes.
@@ -70,6 +74,18 @@ pub enum Membership {
     Single,
     /// The same, and through joint configurations (paper, section 6).
     Joint,
+}
+
+/// How a leader confirms reads that do not go into the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reads {
+    /// There are none.
+    #[default]
+    Off,
+    /// A quorum says that it follows the leader still (thesis, section 6.4).
+    Index,
+    /// The leader relies on its lease (thesis, section 6.4.1): it may confirm a read at any time.
+    Lease,
 }
 
 impl Rules {
@@ -102,6 +118,8 @@ impl Rules {
             one_change: true,
             change_in_own_term: true,
             both_majorities: true,
+            reads: Reads::Off,
+            read_in_own_term: true,
         }
     }
 
@@ -110,8 +128,8 @@ impl Rules {
         Self { disk_lags: true, ..Self::paper() }
     }
 
-    /// What the crate `raft` 0.7 of tikv does, with pre-vote, check-quorum and changes of the configuration off, which are
-    /// settings there.
+    /// What the crate `raft` 0.7 of tikv does, with pre-vote, check-quorum, changes of the configuration and reads off, which
+    /// are settings there.
     pub const fn crate_0_7() -> Self {
         Self {
             empty_entry: true,
@@ -139,4 +157,6 @@ pub struct Bounds {
     pub entries_max: u32,
     /// Crashes in all.
     pub faults_max: u8,
+    /// Reads in all, with [`Rules::reads`].
+    pub reads_max: u32,
 }

@@ -97,13 +97,18 @@ impl Raft {
                     "what is acknowledged is not known to be the leader's, or not on the disk",
                 )
             }
-            Message::AppendReply { matched: None, .. }
-            | Message::HeartbeatReply { .. }
-            | Message::Note { .. } => (true, ""),
+            Message::AppendReply { matched: None, .. } | Message::Note { .. } => (true, ""),
+            Message::HeartbeatReply { term, read } => (
+                read == 0 || state.asked_for == Some((from, to, term, read)),
+                "no heartbeat has come with this read",
+            ),
             Message::Snapshot { last, .. } => (
                 self.rules.snapshots && last.0 <= node.commit && node.term_at(last.0) == Some(last.1),
                 "the leader has not committed so much, or other entries",
             ),
+            Message::Heartbeat { read, .. } if read != 0 && !node.has_read(read) => {
+                (false, "the leader has not taken the read, or has confirmed it")
+            }
             Message::Heartbeat { commit, .. } => {
                 (commit <= node.commit.min(known), "the follower is not known to have so much")
             }

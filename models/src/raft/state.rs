@@ -2,6 +2,7 @@
 
 use super::configuration::Configuration;
 use super::message::{Envelope, LogEntry};
+use super::reads::Read;
 use crate::presets::Delivered;
 use crate::{Fields, Log, NodeId};
 use std::collections::BTreeSet;
@@ -73,6 +74,8 @@ pub struct NodeState {
     pub verified: u32,
     /// History: the term and the vote of which others may have heard.
     pub told: (u32, Option<NodeId>),
+    /// For a leader, the reads that wait, oldest first.
+    pub reads: Vec<Read>,
     /// The configuration that the node goes by.
     pub configuration: Configuration,
     /// The index of the last change that it has applied, with
@@ -126,6 +129,7 @@ impl NodeState {
         self.votes = 0;
         self.next.fill(1);
         self.matched.fill(0);
+        self.reads.clear();
     }
 
     /// Enters a term.
@@ -163,6 +167,7 @@ impl Clone for NodeState {
         self.pending.clone_from(&source.pending);
         self.held.clone_from(&source.held);
         self.freed = source.freed;
+        self.reads.clone_from(&source.reads);
         (self.configuration, self.configured) = (source.configuration, source.configured);
     }
 }
@@ -174,6 +179,8 @@ pub struct State {
     /// Every message ever sent in a bounded network.
     pub(super) messages: BTreeSet<Envelope>,
     pub(super) proposed: u32,
+    /// How many reads were taken in a bounded network.
+    pub(super) reads: u32,
     pub(super) faults: u8,
     /// History: who was elected in which term, in order.
     pub(super) elected: Vec<(u32, NodeId)>,
@@ -188,6 +195,8 @@ pub struct State {
     pub(super) delivered: Option<Delivered>,
     /// In an open network, the vote that was promised in this step: by whom, to whom, for which term.
     pub(super) promised: Option<(NodeId, NodeId, u32)>,
+    /// In an open network, the read that a heartbeat brought in this step: to whom, from whom, in which term.
+    pub(super) asked_for: Option<(NodeId, NodeId, u32, u32)>,
 }
 
 /// History: what has happened.
@@ -210,6 +219,10 @@ pub(super) struct Marks {
     pub(super) transferred: bool,
     /// A node has come to go by another configuration.
     pub(super) reconfigured: bool,
+    /// A read was confirmed.
+    pub(super) read: bool,
+    /// Its index was below what was committed when the read came.
+    pub(super) read_stale: bool,
 }
 
 impl State {
@@ -218,6 +231,7 @@ impl State {
             nodes: vec![NodeState::new(nodes); usize::from(nodes)],
             messages: BTreeSet::new(),
             proposed: 0,
+            reads: 0,
             faults: 0,
             elected: Vec::new(),
             committed: Log::default(),
@@ -226,6 +240,7 @@ impl State {
             marks: Marks::default(),
             delivered: None,
             promised: None,
+            asked_for: None,
         }
     }
 
@@ -256,6 +271,7 @@ impl State {
         self.marks = Marks::default();
         for node in &mut self.nodes {
             node.told = (0, None);
+            node.reads.iter_mut().for_each(|read| read.floor = 0);
         }
     }
 
@@ -280,12 +296,13 @@ impl Clone for State {
     fn clone_from(&mut self, source: &Self) {
         self.nodes.clone_from(&source.nodes);
         self.messages.clone_from(&source.messages);
-        (self.proposed, self.faults) = (source.proposed, source.faults);
+        (self.proposed, self.reads, self.faults) = (source.proposed, source.reads, source.faults);
         self.elected.clone_from(&source.elected);
         self.committed.clone_from(&source.committed);
         self.committed_by.clone_from(&source.committed_by);
         self.committed_in = source.committed_in;
-        (self.marks, self.delivered, self.promised) = (source.marks, source.delivered, source.promised);
+        (self.marks, self.delivered) = (source.marks, source.delivered);
+        (self.promised, self.asked_for) = (source.promised, source.asked_for);
     }
 }
 
@@ -293,7 +310,8 @@ impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
         self.nodes == other.nodes
             && self.messages == other.messages
-            && (self.proposed, self.faults, self.marks) == (other.proposed, other.faults, other.marks)
+            && (self.proposed, self.reads, self.faults) == (other.proposed, other.reads, other.faults)
+            && self.marks == other.marks
             && self.elected == other.elected
             && (&self.committed, &self.committed_by) == (&other.committed, &other.committed_by)
             && self.committed_in == other.committed_in
@@ -306,7 +324,7 @@ impl Hash for State {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.nodes.hash(state);
         self.messages.hash(state);
-        (self.proposed, self.faults, self.marks).hash(state);
+        (self.proposed, self.reads, self.faults, self.marks).hash(state);
         self.elected.hash(state);
         (&self.committed, &self.committed_by, self.committed_in).hash(state);
     }
@@ -330,6 +348,9 @@ impl Fields for State {
             }
             if node.role == Role::Leader {
                 visit(&name("matched"), &format_args!("{:?}", node.matched));
+            }
+            if !node.reads.is_empty() {
+                visit(&name("reads"), &node.reads.len());
             }
         }
         visit("messages", &self.messages.len());

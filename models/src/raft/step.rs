@@ -46,7 +46,7 @@ impl Raft {
             Action::Deliver(envelope) | Action::Hear(envelope) => {
                 self.arrives(state, action, envelope)?;
                 let before = Before::of(state.node(me));
-                state.promised = None;
+                (state.promised, state.asked_for) = (None, None);
                 if matches!(action, Action::Deliver(_)) {
                     self.deliver(state, envelope);
                 } else {
@@ -103,6 +103,8 @@ impl Raft {
                 Ok(())
             }
             Action::Reconfigure { index, .. } => self.reconfigure(state, me, index),
+            Action::TakeRead { read, .. } => self.take_read(state, me, read),
+            Action::ConfirmRead { read, index, .. } => self.confirm_read(state, me, read, index),
             Action::Persist { .. } if !self.is_open() && !state.node(me).waits_for_disk() => {
                 Err("nothing waits for the disk")
             }
@@ -227,8 +229,9 @@ impl Raft {
         }
         let (term, to) = (node.term, usize::from(peer));
         let message = match action {
-            Action::Heartbeat { .. } if self.rules.heartbeats => {
-                Message::Heartbeat { term, commit: node.commit.min(node.matched[to]) }
+            Action::Heartbeat { .. } if self.beats(node) => {
+                let commit = if self.rules.heartbeats { node.commit.min(node.matched[to]) } else { 0 };
+                Message::Heartbeat { term, commit, read: node.newest_read() }
             }
             Action::TimeoutNow { .. } if self.may_hand_over(node, peer) => Message::TimeoutNow { term },
             Action::Snapshot { .. } if self.rules.snapshots && node.commit > 0 => {

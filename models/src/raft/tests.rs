@@ -1,11 +1,12 @@
 //! State counts, and one broken rule for each property that can fail.
 
-use super::{Action, Bounds, Envelope, LogEntry, Message, Raft, Rules, State};
+use super::{Action, Bounds, Envelope, LogEntry, Membership, Message, Raft, Reads, Rules, State};
 use crate::presets::{Delivery, Detail, LastDelivery, Pairs, Waiting};
 use crate::{Exploration, Lens, Limits, Model, NodeId, Step, Verdict, explore};
 
 pub(super) fn model(nodes: NodeId, rules: Rules, bounds: (u32, u32, u8)) -> Raft {
-    let bounds = Bounds { term_max: bounds.0, entries_max: bounds.1, faults_max: bounds.2 };
+    let bounds =
+        Bounds { term_max: bounds.0, entries_max: bounds.1, faults_max: bounds.2, ..Bounds::default() };
     Raft::new(nodes, rules, bounds).unwrap()
 }
 
@@ -330,12 +331,23 @@ fn transitions_are_named_in_their_order() {
         assert_eq!(name(action), expected);
     }
     assert_eq!(with(false).transitions().len() + 3, with(true).transitions().len());
+    for membership in [Membership::Off, Membership::Joint] {
+        let rules = Rules { pre_vote: true, membership, reads: Reads::Index, ..Rules::crate_0_7() };
+        let model = Raft::open(3, rules).unwrap();
+        for (action, expected) in [
+            (Action::TakeRead { node: 0, read: 1 }, "TakeRead"),
+            (Action::ConfirmRead { node: 0, read: 1, index: 1 }, "ConfirmRead"),
+            (Action::PreVote { node: 0 }, "PreVote"),
+        ] {
+            assert_eq!(model.transitions()[model.transition(&action)], expected, "{membership:?}");
+        }
+    }
 }
 
 /// Nodes, rules, bounds (terms, entries, crashes), states and edges.
 type Count = (NodeId, Rules, (u32, u32, u8), (u64, u64));
 
-/// With the history variables, so that there are more than `tests/raft_naive.rs` counts.
+/// With the history variables, so that there are more than `tests/raft_naive` counts.
 const COUNTS: [Count; 4] = [
     (2, Rules::paper(), (1, 1, 0), (137, 934)),
     (2, Rules::paper(), (2, 1, 1), (45_204, 436_802)),

@@ -3,7 +3,7 @@
 use crate::bugs::Bug;
 use crate::client::Asked;
 use crate::conf::{Conf, joint_parts};
-use crate::image::{Hard, Operation};
+use crate::image::{Hard, Image, Operation};
 use crate::node::{FLUSH, Flush, Node, Out};
 use crate::store::Store;
 use misrule_models::raft::{Change, ChangeKind};
@@ -11,7 +11,7 @@ use misrule_world::DiskError;
 use protobuf::Message as _;
 use raft::eraftpb::{
     ConfChangeSingle, ConfChangeTransition, ConfChangeType, ConfChangeV2, ConfState, Entry, EntryType,
-    HardState, Message, Snapshot,
+    HardState, Message, MessageType, Snapshot,
 };
 use raft::util::limit_size;
 use raft::{
@@ -54,6 +54,44 @@ pub(crate) fn settled(node: &RawNode<Store>) -> u64 {
 
 pub(crate) fn advance_apply(node: &mut RawNode<Store>, index: u64) {
     node.advance_apply_to(index);
+}
+
+/// What is known of a leader's reads before a call into the crate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Before {
+    term: u64,
+    /// How many reads of its own it has confirmed and not handed out yet, and how many messages it has to send.
+    own: usize,
+    messages: usize,
+}
+
+/// What is known before a call; `None` where the node does not lead.
+pub(crate) fn reads_before(node: &RawNode<Store>) -> Option<Before> {
+    let raft = &node.raft;
+    let (own, messages) = (raft.read_states.len(), raft.msgs.len());
+    (raft.state == StateRole::Leader).then_some(Before { term: raft.term, own, messages })
+}
+
+/// Records what a call into the crate took and confirmed, where the node leads on.
+pub(crate) fn record_reads(node: &RawNode<Store>, before: Before, image: &mut Image) {
+    let (raft, turns) = (&node.raft, image.turns().1);
+    let Before { term, own, messages } = before;
+    if raft.state != StateRole::Leader || raft.term != term {
+        return;
+    }
+    for state in &raft.read_states[own..] {
+        image.reads.confirm(term, &state.request_ctx, state.index, turns);
+    }
+    let answers = raft.msgs[messages..].iter().filter(|it| it.msg_type == MessageType::MsgReadIndexResp);
+    for (answer, entry) in answers.filter_map(|answer| Some((answer, answer.entries.first()?))) {
+        image.reads.confirm(term, &entry.data, answer.index, turns);
+    }
+    image.reads.wait(term, raft.read_only.read_index_queue.iter().map(Vec::as_slice), turns);
+}
+
+/// How many reads wait at a leader.
+pub(crate) fn reads_waiting(node: &RawNode<Store>) -> usize {
+    node.raft.read_only.read_index_queue.len()
 }
 
 /// The configuration of the crate's form of it.

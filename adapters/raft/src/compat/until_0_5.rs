@@ -3,7 +3,7 @@
 use crate::bugs::Bug;
 use crate::client::Asked;
 use crate::conf::Conf;
-use crate::image::{Hard, Operation};
+use crate::image::{Hard, Image, Operation};
 use crate::node::{Node, Out};
 use crate::store::Store;
 use misrule_models::raft::Change;
@@ -58,6 +58,17 @@ pub(crate) fn settled(node: &RawNode<Store>) -> u64 {
 
 pub(crate) fn advance_apply(node: &mut RawNode<Store>, index: u64) {
     node.advance_apply(index);
+}
+
+/// The model does not follow these releases, so that nobody asks for reads.
+pub(crate) fn reads_before(_node: &RawNode<Store>) -> Option<()> {
+    None
+}
+
+pub(crate) fn record_reads(_node: &RawNode<Store>, _before: (), _image: &mut Image) {}
+
+pub(crate) fn reads_waiting(_node: &RawNode<Store>) -> usize {
+    0
 }
 
 /// The configuration of the crate's form of it.

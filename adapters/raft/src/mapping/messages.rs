@@ -1,6 +1,7 @@
 //! Messages and entries of the crate as those of the model.
 
 use crate::compat;
+use crate::reads::number_of;
 use misrule_models::NodeId;
 use misrule_models::raft::{LogEntry, Message};
 use raft::eraftpb::{Entry, EntryType, Message as Theirs, MessageType};
@@ -67,8 +68,12 @@ pub(super) fn to_model(theirs: &Theirs, spare: &mut Spare) -> Option<Message> {
             let matched = granted.then_some(theirs.index as u32);
             Message::AppendReply { term, matched, hint: (0, 0) }
         }
-        MessageType::MsgHeartbeat => Message::Heartbeat { term, commit: theirs.commit as u32 },
-        MessageType::MsgHeartbeatResponse => Message::HeartbeatReply { term },
+        MessageType::MsgHeartbeat => {
+            Message::Heartbeat { term, commit: theirs.commit as u32, read: number_of(&theirs.context) }
+        }
+        MessageType::MsgHeartbeatResponse => {
+            Message::HeartbeatReply { term, read: number_of(&theirs.context) }
+        }
         MessageType::MsgTimeoutNow => Message::TimeoutNow { term },
         MessageType::MsgSnapshot => {
             let metadata = theirs.get_snapshot().get_metadata();

@@ -126,13 +126,14 @@ fn led_on(me: NodeId, before: Known, view: &View, behind: u64, synced: bool, out
     let (mut commit, mut last, mut syncs) = (before.commit, behind, before.syncs);
     let advance = |is_more: bool| is_more.then_some(Event::Action(Action::AdvanceCommit { node: me }));
     let persist = |is_more: bool| is_more.then_some(Event::Action(Action::Persist { node: me }));
-    for turn in new_turns(&image, before) {
+    for (turn, turns) in new_turns(&image, before).iter().zip(before.turns + 1..) {
         take(me, view, last, turn.last, out);
         out.extend(persist(turn.syncs > syncs));
         let (known, then) = turn.commit;
         out.extend(advance(known > commit));
         out.push(Event::Action(Action::Reconfigure { node: me, index: turn.index as u32 }));
         out.extend(advance(then > known));
+        read(me, view, turns, out);
         (commit, last, syncs) = (then, last.max(turn.last), turn.syncs.max(syncs));
     }
     // A sync that fails is a sync of the step too.
@@ -141,6 +142,17 @@ fn led_on(me: NodeId, before: Known, view: &View, behind: u64, synced: bool, out
     take(me, view, last, image.last_index(), out);
     out.extend(persist(is_synced && !view.unsynced));
     out.extend(advance(view.commit() > commit));
+}
+
+/// What a leader did with reads when it had ever applied so many changes.
+pub(super) fn read(me: NodeId, view: &View, turns: u64, out: &mut Events) {
+    let image = view.image();
+    for step in image.reads.steps().iter().filter(|step| step.turns == turns) {
+        out.push(Event::Action(match step.confirmed {
+            None => Action::TakeRead { node: me, read: step.number },
+            Some(index) => Action::ConfirmRead { node: me, read: step.number, index: index as u32 },
+        }));
+    }
 }
 
 /// What a follower learned to be committed, and applied of it.
