@@ -34,6 +34,8 @@ mod messages;
 mod pending;
 mod shadow;
 mod tell;
+#[cfg(test)]
+mod twin;
 
 use crate::image::Image;
 use crate::system::Openraft;
