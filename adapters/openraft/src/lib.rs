@@ -14,7 +14,7 @@
 //!
 //! # What is left out
 //!
-//! `tasks=step` and changes of membership are not followed by the model. There is no transfer of leadership
+//! `tasks=step`, `stale-appends=sent` and more than 7 nodes with the learners are not followed by the model. There is no transfer of leadership
 //! in this release: an operator asks the node that is to lead to stand for election.
 //!
 //! ```

@@ -7,6 +7,25 @@
 //! ([`owned_term`](model::owned_term)): so a node that has the same term has the same vote, and votes are compared with
 //! terms. Entry 0, the membership that the cluster starts with, is the beginning of the model's log.
 //!
+//! # Membership
+//!
+//! An entry of openraft says the whole membership: one set of voters or two, and who listens. It is a
+//! [whole](model::ChangeKind::Whole) change of the model, in force where it is in the log, at all nodes; a log that is cut
+//! takes it back, and a snapshot holds it. What the library does differently from the paper is in
+//! [`Rules::openraft_0_9`](model::Rules::openraft_0_9): a joint configuration may lead to another one, or back, as long as
+//! one set of voters stays, and a leader may change the membership before it has committed an entry of its term. A node
+//! that is no voter gives its vote, as in the model; it stands for no election, which the model would let it do. A leader
+//! that is no member leads on until its removal is applied and a tick has passed: that is told as `StepDown`. Where only
+//! learners come and go, the model knows no joint configuration.
+//!
+//! A leader drops answers to what it sent before its last change. It may wait for its disk while answers come and then
+//! write a change, and nobody sees which of these answers it dealt with first. They are told where a later commit takes
+//! them, and else never: for the model they were slow. Nothing is told that no follower has said.
+//!
+//! After each step the membership that a node tells of is compared with the model's (`conf`), unless the node waits for
+//! its disk and has told of nothing since. A node that has never had an entry has none yet, and the model the one of the
+//! start.
+//!
 //! # Declared deviations
 //!
 //! Besides that of crash points, which every follower declares:
@@ -24,11 +43,12 @@
 //! | [`UNHEARD`] | an answer that nobody waits for, or to a request of an earlier start, never reaches the library |
 //! | [`REFUSED`] | a request for a vote that is refused, a part of a snapshot: the node stays in its term, as if the message were lost |
 //! | [`QUIET`] | a tick after which the node is as it was, a request of a client that it did not take; with late flushes what comes while the node waits for its disk, and is told when it is dealt with |
-//! | [`LATE`] | tasks of a leader go on when it leads no more, until what they were given is sent: as if the message had been late. Entries must be such as a leader of that term can have. With late flushes also the answer to a part of a snapshot: it says a vote that the node had after the request came |
+//! | [`LATE`] | tasks of a leader go on when it leads no more, in a later term or as it is no member, until what they were given is sent: as if the message had been late. Entries must be such as a leader of that term can have. With late flushes also the answer to a part of a snapshot: it says a vote that the node had after the request came |
+//! | [`STALE`] | an answer to what a leader sent for an earlier membership: the library drops it, as if it were lost |
 //! | [`HALTED`] | see [`DISK_REFUSED`] |
 //!
-//! Settings that the model does not have (`membership`, `learners`; `tasks=step`, where a node is given more before its
-//! tasks have dealt with what they have; `stale-appends=sent`, which no leader of the model does) are not followed.
+//! Not followed: `tasks=step`, where a node is given more before its tasks have dealt with what they have;
+//! `stale-appends=sent`, which no leader of the model does; and more than 7 nodes with the learners, which the model does not have.
 
 mod messages;
 mod pending;
