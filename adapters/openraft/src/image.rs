@@ -1,6 +1,7 @@
 //! What a node keeps: in memory, and of it what is surely on its disk.
 
 use crate::journal::{Deed, Journal};
+use crate::members::{Members, configuration};
 use crate::record;
 use crate::registers::Registers;
 use crate::types::{Entry, LogFlushed, LogId, Membership, SnapshotMeta, Vote, number};
@@ -152,8 +153,12 @@ pub struct Image {
     pub(crate) seen: u8,
     /// Whether the disk has reported an error.
     pub(crate) disk_failed: bool,
-    /// What happened in this step, where flushes are late.
-    pub(crate) journal: Option<Journal>,
+    /// What happened in this step.
+    pub(crate) journal: Journal,
+    /// The last membership in the log, or in the snapshot in front of it.
+    pub(crate) members: Members,
+    /// Up to where the entries are known to be committed that it started with.
+    pub(crate) started: Option<LogId>,
     /// Counts changes, so that views tell whether something is another.
     pub(crate) changes: u64,
 }
@@ -191,7 +196,9 @@ impl Image {
             contradiction: None,
             seen: 0,
             disk_failed: false,
-            journal: None,
+            journal: Journal::default(),
+            members: Members::default(),
+            started: None,
             changes: 0,
         }
     }
@@ -218,6 +225,8 @@ impl Image {
         }
         image.durable.clone_from(&image.now);
         image.unsynced.clear();
+        let kept = image.snapshot.as_ref().and_then(|(meta, _)| meta.last_log_id);
+        image.started = image.committed.max(kept);
         if let Some(voters) = voters.filter(|_| image.now == Outline::default()) {
             let membership = Membership::new(vec![(0..voters).map(number).collect()], BTreeSet::new());
             let first = Entry {
@@ -241,9 +250,7 @@ impl Image {
         self.record = bytes;
         self.disk_failed |= result.is_err();
         result?;
-        if let Some(journal) = &mut self.journal {
-            journal.note(&change);
-        }
+        self.journal.note(&change);
         self.apply(change);
         Ok(())
     }
@@ -256,9 +263,7 @@ impl Image {
         let result = self.disk.sync();
         self.disk_failed |= result.is_err();
         result?;
-        if let Some(journal) = &mut self.journal {
-            journal.deeds.push(Deed::Sync);
-        }
+        self.journal.deeds.push(Deed::Sync);
         for change in self.unsynced.drain(..) {
             self.durable.apply(&change);
         }
@@ -304,11 +309,32 @@ impl Image {
             self.unsynced.push(brief);
         }
         match change {
-            Change::Append(entries) => self.entries.extend(entries),
+            Change::Append(entries) => {
+                let is_change = entries.iter().any(|entry| membership(entry).is_some());
+                self.entries.extend(entries);
+                if is_change {
+                    self.members = self.members_below(u64::MAX);
+                }
+            }
             Change::Committed(committed) => self.committed = committed,
-            Change::Snapshot(meta, data) => self.snapshot = Some((meta, data)),
-            Change::Vote(_) | Change::Truncate(_) | Change::Purge(_) => {}
+            Change::Snapshot(meta, data) => {
+                self.snapshot = Some((meta, data));
+                self.members = self.members_below(u64::MAX);
+            }
+            Change::Truncate(_) => self.members = self.members_below(u64::MAX),
+            // What was purged a snapshot has.
+            Change::Vote(_) | Change::Purge(_) => {}
         }
+    }
+
+    /// The last membership among the entries below an index, or that of the snapshot in front of them.
+    pub(crate) fn members_below(&self, index: u64) -> Members {
+        let mut entries = self.entries.iter().rev().filter(|entry| entry.log_id.index < index);
+        let said = |entry: &Entry| {
+            membership(entry).map(|it| Members { id: Some(entry.log_id), configuration: configuration(it) })
+        };
+        let kept = || self.snapshot.as_ref().map(|(meta, _)| Members::of(&meta.last_membership));
+        entries.find_map(said).or_else(kept).unwrap_or_default()
     }
 
     /// The library promises a log without holes.
@@ -356,7 +382,7 @@ impl Image {
     pub(crate) fn memberships(&self, since: u64) -> Vec<&Membership> {
         let mut found = Vec::new();
         for entry in self.entries.iter().rev() {
-            if let EntryPayload::Membership(membership) = &entry.payload {
+            if let Some(membership) = membership(entry) {
                 found.push(membership);
                 if entry.log_id.index <= since {
                     return found;
@@ -366,6 +392,18 @@ impl Image {
         found.extend(self.snapshot.as_ref().map(|(meta, _)| meta.last_membership.membership()));
         found
     }
+
+    /// The membership by which the node with this vote was elected: the last one that is not of its own entries.
+    pub(crate) fn elected_by(&self, vote: (u64, u64)) -> Option<&Membership> {
+        let own = |entry: &&Entry| (entry.log_id.leader_id.term, entry.log_id.leader_id.node_id) == vote;
+        let before = self.entries.iter().rev().filter(|entry| !own(entry)).find_map(membership);
+        before.or_else(|| self.snapshot.as_ref().map(|(meta, _)| meta.last_membership.membership()))
+    }
+}
+
+/// The membership that an entry says, if it says one.
+fn membership(entry: &Entry) -> Option<&Membership> {
+    if let EntryPayload::Membership(membership) = &entry.payload { Some(membership) } else { None }
 }
 
 impl Default for Image {

@@ -45,7 +45,7 @@ impl OpenraftJudge {
     /// A judge with the lenses that the setup asks for.
     pub(crate) fn new(system: &Openraft, setup: &Setup) -> Result<Self, SetupError> {
         let settings = &setup.settings;
-        let changes = settings.word("membership") != "off" || settings.integer("learners") > 0;
+        let changes = mapping::changes(settings);
         let possible = if changes { CHANGED | JOINT } else { 0 }
             | if settings.is_on("snapshots") { INSTALLED } else { 0 };
         let clients =
@@ -70,7 +70,7 @@ impl OpenraftJudge {
         let model = mapping::model(setup);
         if model.is_none() && !at_model.is_empty() {
             return Err(SetupError(
-                "with membership, learners, tasks=step or stale-appends=sent nothing follows openraft: use lenses at the implementation, such as \
+                "with tasks=step, stale-appends=sent or more than 7 nodes nothing follows openraft: use lenses at the implementation, such as \
                  --lens pairs@impl,waiting@impl"
                     .to_owned(),
             ));
@@ -82,7 +82,7 @@ impl OpenraftJudge {
             sometimes: [0; SOMETIMES.len()],
             promises: settings.word("elections") == "ticks" && settings.word("tasks") != "step" && !changes,
             oracles: Oracles::default(),
-            follower: model.map(|model| Follower::new(model, Steps::default(), at_model)),
+            follower: model.map(|model| Follower::new(model, Steps::new(setup), at_model)),
             clients: Listener::new(clients),
             projection: Projection::new(!lenses.inboxes.is_empty()),
             lenses,

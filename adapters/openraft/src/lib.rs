@@ -14,7 +14,7 @@
 //!
 //! # What is left out
 //!
-//! `tasks=step` and changes of membership are not followed by the model. There is no transfer of leadership
+//! `tasks=step`, `stale-appends=sent` and more than 7 nodes with the learners are not followed by the model. There is no transfer of leadership
 //! in this release: an operator asks the node that is to lead to stand for election.
 //!
 //! ```
@@ -40,6 +40,7 @@ mod journal;
 mod judge;
 mod machine;
 mod mapping;
+mod members;
 mod message;
 mod network;
 mod oracles;
@@ -57,6 +58,7 @@ mod view;
 pub use command::{Action, Command};
 pub use image::{Image, Outline};
 pub use judge::OpenraftJudge;
+pub use members::Members;
 pub use message::Wire;
 pub use system::{Node, Openraft};
 pub use types::{Moment, Numbers, Runtime, Sender, Types};
@@ -79,6 +81,7 @@ pub fn openraft() -> Target {
     .specification(Named::KeyValue)
     .contract("reorder+loss+dup,explicit-sync")
     .lenses(&judge::LENSES)
+    .modelled(mapping::is_modelled)
     .controls(&[Control::Disk, Control::Draws]);
     settings().into_iter().fold(target, Target::setting)
 }

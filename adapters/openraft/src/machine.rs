@@ -5,7 +5,7 @@ use crate::image::{Change, lock};
 use crate::oracles::{CHANGED, INSTALLED, JOINT};
 use crate::record::snapshot_id;
 use crate::registers::Registers;
-use crate::store::Store;
+use crate::store::{Bug, Store};
 use crate::types::{Entry, LogId, SnapshotMeta, StorageError, StoredMembership, Types};
 use misrule_world::Answer;
 use openraft::storage::RaftStateMachine;
@@ -91,7 +91,9 @@ impl RaftStateMachine<Types> for Machine {
                     let is_joint = membership.get_joint_config().len() > 1;
                     let is_first = entry.log_id.index == 0;
                     seen |= if is_joint { JOINT } else { CHANGED * u8::from(!is_first) };
-                    self.membership = StoredMembership::new(Some(entry.log_id), membership);
+                    if is_first || self.store.bug != Bug::MembershipForgotten {
+                        self.membership = StoredMembership::new(Some(entry.log_id), membership);
+                    }
                 }
             }
             self.applied = Some(entry.log_id);

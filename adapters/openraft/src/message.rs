@@ -46,6 +46,8 @@ pub(crate) struct Asked {
     pub(crate) upto: Option<LogId>,
     /// Whether it is the last part of a snapshot.
     pub(crate) done: bool,
+    /// The entry with the membership for which the leader sends it.
+    pub(crate) members: Option<LogId>,
 }
 
 /// A message between nodes.
@@ -84,11 +86,14 @@ impl Body {
         match self {
             Self::Append(request) => {
                 let last = request.entries.last().map(|entry| entry.log_id);
-                Asked { vote: Some(request.vote), upto: last.or(request.prev_log_id), done: false }
+                Asked { vote: Some(request.vote), upto: last.or(request.prev_log_id), ..Asked::default() }
             }
-            Self::Install(request) => {
-                Asked { vote: Some(request.vote), upto: request.meta.last_log_id, done: request.done }
-            }
+            Self::Install(request) => Asked {
+                vote: Some(request.vote),
+                upto: request.meta.last_log_id,
+                done: request.done,
+                ..Asked::default()
+            },
             Self::Vote(request) => Asked { vote: Some(request.vote), ..Asked::default() },
             Self::Appended(_) | Self::Voted(_) | Self::Installed(_) => Asked::default(),
         }

@@ -1,8 +1,8 @@
 //! The network: a request goes out as a message, and its future waits for the message that answers it.
 
 use crate::image::{SharedImage, lock};
-use crate::message::{Body, Origin, Wire};
-use crate::types::{Types, node};
+use crate::message::{Asked, Body, Origin, Wire};
+use crate::types::{LogId, Types, node};
 use misrule_executor::{OneshotReceiver, OneshotSender, oneshot};
 use misrule_models::NodeId;
 use openraft::error::{InstallSnapshotError, NetworkError, RPCError, RaftError, RemoteError};
@@ -31,9 +31,7 @@ pub(crate) struct SharedPost(Arc<Mutex<Post>>);
 
 impl Post {
     fn send(&mut self, to: NodeId, wire: Wire) {
-        if let Some(journal) = &mut lock(&self.image).journal {
-            journal.send();
-        }
+        lock(&self.image).journal.send();
         self.outbox.push((to, wire));
     }
 }
@@ -45,14 +43,14 @@ impl SharedPost {
         Self(Arc::new(Mutex::new(Post { image, origin: Origin::default(), last: 0, outbox, waiting })))
     }
 
-    /// Sends a request.
-    fn ask(&self, to: u64, body: Body) -> OneshotReceiver<Body> {
+    /// Sends a request of a client that was made with these members.
+    fn ask(&self, to: u64, members: Option<LogId>, body: Body) -> OneshotReceiver<Body> {
         let (sender, receiver) = oneshot();
         let mut post = lock(&self.0);
         post.last += 1;
         let (request, origin) = (post.last, post.origin.clone());
         post.waiting.insert(request, sender);
-        let asked = body.asks();
+        let asked = Asked { members, ..body.asks() };
         post.send(node(to), Wire { request, origin, asked, body });
         receiver
     }
@@ -94,6 +92,8 @@ pub(crate) struct Network {
 pub(crate) struct Client {
     post: SharedPost,
     to: u64,
+    /// The entry with the membership that it was made for: the library drops answers to what it asked before.
+    members: Option<LogId>,
     drops_stale: bool,
 }
 
@@ -101,7 +101,8 @@ impl RaftNetworkFactory<Types> for Network {
     type Network = Client;
 
     async fn new_client(&mut self, to: u64, _: &EmptyNode) -> Client {
-        Client { post: self.post.clone(), to, drops_stale: self.drops_stale }
+        let members = lock(&lock(&self.post.0).image).members.id;
+        Client { post: self.post.clone(), to, members, drops_stale: self.drops_stale }
     }
 }
 
@@ -131,7 +132,7 @@ impl RaftNetwork<Types> for Client {
         if self.drops_stale && is_stale(&request) {
             return Err(no_answer());
         }
-        match self.post.ask(self.to, Body::Append(request)).await {
+        match self.post.ask(self.to, self.members, Body::Append(request)).await {
             Ok(Body::Appended(response)) => Ok(response),
             _ => Err(no_answer()),
         }
@@ -142,7 +143,7 @@ impl RaftNetwork<Types> for Client {
         request: InstallSnapshotRequest<Types>,
         _: RPCOption,
     ) -> Result<InstallSnapshotResponse<u64>, Failed<InstallSnapshotError>> {
-        match self.post.ask(self.to, Body::Install(request)).await {
+        match self.post.ask(self.to, self.members, Body::Install(request)).await {
             Ok(Body::Installed(response)) => {
                 response.map_err(|refusal| RemoteError::new(self.to, RaftError::APIError(refusal)).into())
             }
@@ -151,7 +152,7 @@ impl RaftNetwork<Types> for Client {
     }
 
     async fn vote(&mut self, request: VoteRequest<u64>, _: RPCOption) -> Result<VoteResponse<u64>, Failed> {
-        match self.post.ask(self.to, Body::Vote(request)).await {
+        match self.post.ask(self.to, self.members, Body::Vote(request)).await {
             Ok(Body::Voted(response)) => Ok(response),
             _ => Err(no_answer()),
         }

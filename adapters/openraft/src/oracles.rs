@@ -176,7 +176,7 @@ impl Oracles {
         }
         self.led.push(vote);
         let granted = |image: &Image| image.durable.vote() >= Some(vote);
-        let members = image.memberships(u64::MAX).into_iter().next()?;
+        let members = image.elected_by(vote)?;
         let lacking = quorum_lacks(&image, members, node, views, granted)?;
         let text = format!("node {} leads with vote {}.{}, which {lacking}", number(node), vote.0, vote.1);
         Some(failure("leader-has-quorum", text))
@@ -266,6 +266,31 @@ mod tests {
         views[1].image().durable = node(&[], 1).image().durable.clone();
         let text = found(&mut oracles(), 0, &views).unwrap();
         assert!(text.starts_with("commit-has-quorum: node 1 has committed entry"), "{text}");
+        assert!(text.ends_with("is on the disks of 1 of 3 voters only"), "{text}");
+    }
+
+    /// It says that it leads when it has written another membership already.
+    #[test]
+    fn a_leader_was_elected_by_the_membership_before_its_own() {
+        let views = [node(&[1], 2), node(&[1], 1), node(&[1], 1)];
+        let change = |view: &View, ids: &[u64]| {
+            let members = Membership::new(vec![ids.iter().copied().collect()], BTreeSet::new());
+            let entry = Entry { log_id: id(2, 2), payload: EntryPayload::Membership(members) };
+            let mut image = view.image();
+            image.apply(Change::Append(vec![entry]));
+        };
+        change(&views[0], &[2, 3]);
+        let mut vote = Vote::new(2, 1);
+        vote.committed = true;
+        for view in &views[..2] {
+            let mut image = view.image();
+            image.apply(Change::Vote(vote));
+            let now = image.now.clone();
+            image.durable = now;
+        }
+        assert_eq!(oracles().check_leader(0, (2, 1), &views).map(|it| it.message), None);
+        views[1].image().durable = Image::default().durable.clone();
+        let text = oracles().check_leader(0, (2, 1), &views).unwrap().message;
         assert!(text.ends_with("is on the disks of 1 of 3 voters only"), "{text}");
     }
 

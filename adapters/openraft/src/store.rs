@@ -12,7 +12,7 @@ use openraft::{AnyError, LogState, OptionalSend, RaftLogReader, StorageIOError};
 use std::fmt::Debug;
 use std::ops::{Bound, RangeBounds};
 
-/// A bug that a user may write: in the storage, or in what answers clients.
+/// A bug that a user may write: in the storage, in the state machine, or in what answers clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Bug {
     #[default]
@@ -22,14 +22,19 @@ pub(crate) enum Bug {
     FlushForgotten,
     FlushDropped,
     LocalRead,
+    MembershipForgotten,
 }
 
 /// The bugs that can be planted: name, and what is wrong.
-pub(crate) const BUGS: [(&str, &str); 5] = [
+pub(crate) const BUGS: [(&str, &str); 6] = [
     ("early-flush", "entries are reported as durable before the disk is synced"),
     ("vote-not-synced", "a vote is reported as saved before the disk is synced"),
     ("flush-forgotten", "nobody is told of a flush in which entries were cut off"),
     ("flush-dropped", "who waits for a flush in which entries were cut off is dropped"),
+    (
+        "membership-forgotten",
+        "the state machine keeps the membership that the cluster started with, and snapshots say that one",
+    ),
     ("local-read", "reads are answered without asking the library whether the node leads"),
 ];
 
@@ -42,6 +47,7 @@ impl Bug {
             "flush-forgotten" => Self::FlushForgotten,
             "flush-dropped" => Self::FlushDropped,
             "local-read" => Self::LocalRead,
+            "membership-forgotten" => Self::MembershipForgotten,
             _ => Self::None,
         }
     }

@@ -2,7 +2,6 @@
 
 use crate::client::{Asked, Outcomes, workload};
 use crate::image::{Image, SharedImage, lock};
-use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::message::{Body, KINDS, Wire};
 use crate::network::{Network, SharedPost};
@@ -152,8 +151,7 @@ impl Openraft {
     /// Starts a node from its disk; the library's random numbers begin with the seed.
     pub(crate) fn start(&self, cx: &mut Context<Wire>, seed: u64) -> Result<Node, BootError> {
         let voters = Some(self.voters).filter(|voters| cx.me() < *voters);
-        let mut image = Image::open(cx.disk(), voters).map_err(BootError)?;
-        image.journal = self.options.flushes_late.then(Journal::default);
+        let image = Image::open(cx.disk(), voters).map_err(BootError)?;
         let image: SharedImage = Arc::new(Mutex::new(image));
         let Options { flushes_late, reads_at_once, bug, .. } = self.options;
         let store = Store { image, flushes_late, bug };
@@ -372,9 +370,7 @@ impl System for Openraft {
     }
 
     fn handle(&self, node: &mut Node, input: Input<Wire>, cx: &mut Context<Wire>) {
-        if let Some(journal) = &mut lock(&node.store.image).journal {
-            journal.clear();
-        }
+        lock(&node.store.image).journal.clear();
         match input {
             Input::Message { from, message } => {
                 if matches!(message.body, Body::Append(_) | Body::Install(_)) {

@@ -1,6 +1,7 @@
 //! What is seen of a node.
 
 use crate::image::{Image, SharedImage, lock};
+use crate::members::Members;
 use crate::system::Node;
 use crate::types::LogId;
 use misrule_models::Fields;
@@ -15,6 +16,8 @@ pub struct View {
     role: ServerState,
     /// Term and node of the vote that the node tells of, and whether a quorum has granted it.
     vote: (u64, u64, bool),
+    /// The membership that the node goes by, as it tells of it.
+    members: Members,
     /// Why it has stopped.
     stopped: Option<String>,
     /// Tasks that wait for each other.
@@ -33,6 +36,9 @@ impl View {
         let metrics = raft.metrics();
         let metrics = metrics.borrow();
         self.role = metrics.state;
+        if self.members.id != *metrics.membership_config.log_id() {
+            self.members = Members::of(&metrics.membership_config);
+        }
         let leader = metrics.vote.leader_id;
         self.vote = (leader.term, leader.node_id, metrics.vote.committed);
         self.stopped = metrics.running_state.as_ref().err().map(ToString::to_string);
@@ -53,6 +59,11 @@ impl View {
     /// Term and node of its vote, as it tells of it.
     pub fn vote(&self) -> (u64, u64) {
         (self.vote.0, self.vote.1)
+    }
+
+    /// The membership that it goes by, as it tells of it.
+    pub fn members(&self) -> Members {
+        self.members
     }
 
     /// The number of the last call that has taken effect.

@@ -6,7 +6,7 @@ use misrule_engine::Drawer;
 use misrule_models::Outcome;
 use misrule_openraft::openraft;
 use misrule_world::{
-    CRASH_POINT, Choice, DiskOutcome, Failure, FaultProfile, Keep, Report, Rng, Run, Tally, Watch,
+    CRASH_POINT, Choice, DiskOutcome, Failure, FaultProfile, Keep, NO_SESSION, Report, Rng, Run, Tally, Watch,
 };
 
 const FULL: Watch = Watch { keys: false, model: true, conformance: true, trace: false };
@@ -83,6 +83,78 @@ fn every_step_is_followed() {
                     assert_eq!(tally.events.count(outcome) > 0, expected, "{given:?} {contract}: {name}");
                 }
             }
+        }
+    }
+}
+
+/// Settings with changes of membership.
+const CHANGES: [&[(&str, &str)]; 4] = [
+    &[("membership", "single"), ("learners", "1")],
+    &[("membership", "joint"), ("tasks", "fifo")],
+    &[("membership", "joint"), ("learners", "2"), ("snapshots", "off"), ("elections", "trigger")],
+    &[("learners", "2"), ("transfer", "off")],
+];
+
+/// Asks for other members more often than campaigns do: for nodes 1 to 3, at any node, whatever operation has that place.
+const CHANGE: Also = |node, rng| Choice::Request {
+    node,
+    operation: 3 + rng.below(8) as u8,
+    session: NO_SESSION,
+    argument: rng.below(3),
+};
+
+/// The membership changes, and the model goes by the same one as the node after each step.
+#[test]
+fn changes_of_membership_are_followed() {
+    // Changes are rare where each write waits for a choice, and more nodes have to be heard.
+    for (nodes, flush, steps) in
+        [("3", "now", 10_000), ("3", "late", 10_000), ("5", "now", 10_000), ("5", "late", 40_000)]
+    {
+        let mut sometimes = Vec::new();
+        for contract in ["fifo", "reorder+loss+dup", "reorder,ordered"] {
+            for settings in CHANGES {
+                let fixed = [("nodes", nodes), ("flush", flush)];
+                let given: Vec<_> = settings.iter().copied().chain(fixed).collect();
+                let mut run = open(&given, contract, &[]);
+                let (failure, _) = drive(&mut *run, 1, steps, FULL, Some(CHANGE));
+                assert_eq!(failure, None, "{given:?} {contract}");
+                let tally = run.about().tally;
+                let kept = tally.deviations.iter().filter(|(name, _)| *name == KEPT_UNSYNCED);
+                let resumed: u64 = kept.map(|(_, count)| count).sum();
+                assert_eq!(tally.steps_followed, tally.steps_walked + resumed, "{given:?} {contract}");
+                assert_eq!(tally.events.count(Outcome::Unmapped), 0, "{given:?} {contract}");
+                sometimes.extend(tally.sometimes);
+            }
+        }
+        // Applied at a node, and in force in the model.
+        let seen =
+            |of: &str| sometimes.iter().filter(|(name, _)| *name == of).map(|(_, count)| count).sum::<u64>();
+        assert!(seen("configuration-changed") > 1 && seen("configuration-joint") > 0, "{nodes} {flush}");
+    }
+}
+
+/// A node starts with the membership that its disk has, also where it stopped in the middle of a change.
+#[test]
+fn changes_of_membership_go_on_after_crash_points() {
+    const EITHER: Also = |node, rng| match rng.below(3) {
+        0 => Choice::CrashAt { node, at: rng.below(5) as u16, keep: Keep::prefix(rng.below(4) as u16) },
+        _ => CHANGE(node, rng),
+    };
+    for flush in ["now", "late"] {
+        for settings in CHANGES {
+            let given: Vec<_> = settings.iter().copied().chain([("flush", flush)]).collect();
+            let mut run = open(&given, "reorder+dup,ordered", &[]);
+            let (failure, _) = drive(&mut *run, 2, 40_000, FULL, Some(EITHER));
+            assert_eq!(failure, None, "{given:?}");
+            let tally = run.about().tally;
+            let names = deviations(&tally);
+            assert!(names.contains(&CRASH_POINT), "{given:?}: {names:?}");
+            assert!(
+                names.iter().all(|name| [CRASH_POINT, KEPT_UNSYNCED].contains(name)),
+                "{given:?}: {names:?}"
+            );
+            let all: u64 = tally.deviations.iter().map(|(_, count)| count).sum();
+            assert_eq!(tally.steps_followed - tally.steps_walked, all, "{given:?}");
         }
     }
 }

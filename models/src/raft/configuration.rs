@@ -47,14 +47,27 @@ impl Configuration {
         is_most(self.voters) && is_most(self.outgoing)
     }
 
+    /// Whether two configurations have a set of voters in common, so that a majority of one meets each of the other
+    /// (Ongaro and Ousterhout, section 6, of which a joint configuration and the two on its sides are a case).
+    fn shares(self, other: Self) -> bool {
+        let sets = |of: Self| [of.voters, of.outgoing].into_iter().filter(|set| *set != 0);
+        sets(self).any(|set| sets(other).any(|its| its == set))
+    }
+
     /// The configuration after a change; `None` where this one does not allow it: no voter would be left, a simple
-    /// change would change two voters, or the way into a joint configuration begins in one, or out of one elsewhere.
+    /// change would change two voters, the way into a joint configuration begins in one, or out of one elsewhere, or a
+    /// whole one has no set of voters of this one.
     pub fn after(self, change: Change) -> Option<Self> {
-        if self.is_joint() != (change.kind == ChangeKind::Leave) {
+        if change.kind != ChangeKind::Whole && self.is_joint() != (change.kind == ChangeKind::Leave) {
             return None;
         }
         let mut new = self;
         match change.kind {
+            ChangeKind::Whole => {
+                let Change { voters, learners, removed: outgoing, .. } = change;
+                let whole = Self { voters, outgoing, learners, ..Self::default() };
+                return (voters != 0 && self.shares(whole)).then_some(whole);
+            }
             ChangeKind::Leave => {
                 new.learners |= new.learners_next;
                 (new.outgoing, new.learners_next, new.leaves_itself) = (0, 0, false);
@@ -106,16 +119,18 @@ pub enum ChangeKind {
     },
     /// The joint configuration is left.
     Leave,
+    /// The entry says all of the configuration, which may be joint, whatever the one before is.
+    Whole,
 }
 
-/// A change of the configuration: sets of nodes, as bits, of which none has a node of another.
+/// A change of the configuration: sets of nodes, as bits, of which none has a node of another but in a whole one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// Those that vote from now on.
     pub voters: u8,
     /// Those that only listen from now on.
     pub learners: u8,
-    /// Those that are no members any more.
+    /// Those that are no members any more; of a whole configuration that is joint, those that voted before it.
     pub removed: u8,
     /// How it is made.
     pub kind: ChangeKind,
@@ -140,6 +155,21 @@ impl Change {
         Self { kind: ChangeKind::Leave, ..Self::default() }
     }
 
+    /// A configuration is said as a whole: its voters, those before it where it is joint, and its learners.
+    pub fn whole(configuration: Configuration) -> Self {
+        let Configuration { voters, outgoing, learners, .. } = configuration;
+        Self { voters, learners, removed: outgoing, kind: ChangeKind::Whole }
+    }
+
+    /// Whether it needs joint configurations.
+    pub(super) fn is_joint(self) -> bool {
+        match self.kind {
+            ChangeKind::Simple => false,
+            ChangeKind::Whole => self.removed != 0,
+            ChangeKind::Enter { .. } | ChangeKind::Leave => true,
+        }
+    }
+
     /// The number of an entry with this change. Other entries of a model with changes need numbers that are odd, or
     /// below 2^31.
     pub fn value(self) -> u32 {
@@ -147,6 +177,7 @@ impl Change {
             ChangeKind::Simple => 0,
             ChangeKind::Enter { leaves_itself } => 1 + u32::from(leaves_itself),
             ChangeKind::Leave => 3,
+            ChangeKind::Whole => 4,
         };
         let sets = u32::from_le_bytes([self.voters, self.learners, self.removed, kind as u8]);
         MARK | sets << 1
@@ -161,7 +192,8 @@ impl Change {
         let kind = match kind {
             0 => ChangeKind::Simple,
             1 | 2 => ChangeKind::Enter { leaves_itself: kind == 2 },
-            _ => ChangeKind::Leave,
+            3 => ChangeKind::Leave,
+            _ => ChangeKind::Whole,
         };
         Some(Self { voters, learners, removed, kind })
     }
@@ -178,7 +210,7 @@ mod tests {
     #[test]
     fn changes_are_read_back_and_other_numbers_are_none() {
         let enter = |leaves_itself| ChangeKind::Enter { leaves_itself };
-        for kind in [ChangeKind::Simple, enter(false), enter(true), ChangeKind::Leave] {
+        for kind in [ChangeKind::Simple, enter(false), enter(true), ChangeKind::Leave, ChangeKind::Whole] {
             let change = Change { voters: 0xa5, learners: 0x5a, removed: 0x80, kind };
             assert_eq!(Change::of(change.value()), Some(change));
         }
@@ -205,6 +237,31 @@ mod tests {
         let left = entered.after(Change::leaves()).unwrap();
         assert_eq!((left.voters, left.outgoing, left.learners), (0b1110, 0, 0b1));
         assert!(!left.has_voter(0) && left.has_member(0) && !left.leaves_itself);
+    }
+
+    #[test]
+    fn a_whole_configuration_shares_a_set_of_voters() {
+        let whole = |voters, outgoing| Configuration {
+            voters,
+            outgoing,
+            learners: 0b1000,
+            ..Configuration::default()
+        };
+        let after = |before: Configuration, to| before.after(Change::whole(to));
+        let (three, joint) = (Configuration::of_voters(3), whole(0b1, 0b111));
+        for (before, to, is_allowed) in [
+            (three, whole(0b111, 0), true),
+            (three, joint, true),
+            (three, whole(0b11, 0), false),
+            (three, whole(0b1, 0b11), false),
+            (joint, whole(0b1, 0), true),
+            (joint, whole(0b111, 0), true),
+            (joint, whole(0b110, 0b1), true),
+            (joint, whole(0b110, 0), false),
+            (three, whole(0, 0), false),
+        ] {
+            assert_eq!(after(before, to), is_allowed.then_some(to), "{before} {to}");
+        }
     }
 
     #[test]

@@ -42,11 +42,15 @@ impl Raft {
     pub(super) fn may_take(&self, leader: &NodeState, value: u32) -> Result<(), &'static str> {
         let Some(change) = Change::of(value).filter(|_| self.has_changes()) else { return Ok(()) };
         let effective = if self.rules.applied_configuration { leader.configured } else { leader.commit };
-        let is_joint = change.kind != ChangeKind::Simple;
         let is_leave = change.kind == ChangeKind::Leave;
-        if is_joint && self.rules.membership != Membership::Joint {
+        let is_whole = change.kind == ChangeKind::Whole;
+        if is_whole != self.rules.whole_configurations {
+            Err("the rules know no such entry of a change")
+        } else if change.is_joint() && self.rules.membership != Membership::Joint {
             Err("the rules know no joint configurations")
-        } else if is_leave != leader.configuration.is_joint() {
+        } else if is_whole && leader.configuration.after(change).is_none() {
+            Err("the configuration has no set of voters of the one before")
+        } else if !is_whole && is_leave != leader.configuration.is_joint() {
             Err("a joint configuration is left before anything else, and nothing else is")
         } else if self.rules.one_change && change_in(leader.log.entries(), effective).is_some() {
             Err("the change before has not taken effect")
@@ -96,7 +100,7 @@ impl Raft {
 
     /// The configuration that a log makes.
     fn configuration(&self, log: &[LogEntry]) -> Configuration {
-        changed(Configuration::of_voters(self.nodes), log)
+        changed(Configuration::of_voters(self.voters), log)
     }
 
     fn put_in_force(&self, state: &mut State, me: NodeId, configuration: Configuration) {
@@ -132,6 +136,16 @@ impl Raft {
         let all = Configuration::of_voters(self.nodes).voters;
         match self.rules.membership {
             Membership::Off => {}
+            _ if self.rules.whole_configurations => {
+                let sets = (1..=all).flat_map(|voters| (0..=all).map(move |outgoing| (voters, outgoing)));
+                for (voters, outgoing) in sets.filter(|(voters, outgoing)| voters != outgoing) {
+                    let learners = all & !(voters | outgoing);
+                    let new = Configuration { voters, outgoing, learners, ..Configuration::default() };
+                    if new != leader.configuration {
+                        offer(Change::whole(new));
+                    }
+                }
+            }
             Membership::Single => {
                 for node in 0..self.nodes {
                     let votes = leader.configuration.has_voter(node);

@@ -38,6 +38,7 @@
 //! | [`commit_kept`](Rules::commit_kept) | the commit index is written to the disk, and may be behind there | it starts from 0 |
 //! | [`commit_unsynced`](Rules::commit_unsynced) | no sync waits for the commit index, so that a node may start with any earlier one | it starts with that of the last sync at least |
 //! | [`membership`](Rules::membership) | a leader may change the configuration by one voter at a time (thesis, section 4.1), or through joint ones too (paper, section 6) | all nodes vote, for ever |
+//! | [`whole_configurations`](Rules::whole_configurations) | an entry says the whole configuration, which has a set of voters of the one before | it says what changes |
 //! | [`applied_configuration`](Rules::applied_configuration) | a node goes by the changes that it has applied ([`Action::Reconfigure`]), and knows them after a start | it goes by the last one in its log |
 //! | [`reads`](Rules::reads) | a leader takes reads that do not go into the log, and confirms them by a quorum (thesis, section 6.4) or its lease (6.4.1) | there are none |
 //! | [`late_flush`](Rules::late_flush) | in an open network a node goes on while messages wait for its disk (thesis, section 10.2.1) | what it sends, its disk has backed in the same step |
@@ -225,10 +226,11 @@ impl Action {
     }
 }
 
-/// Raft for a fixed set of nodes, all of which vote at first.
+/// Raft for a fixed set of nodes, all of which vote at first, or so many of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raft {
     nodes: NodeId,
+    voters: NodeId,
     rules: Rules,
     /// `None` where the network is open.
     bounds: Option<Bounds>,
@@ -240,13 +242,24 @@ impl Raft {
 
     /// A cluster of 1 to [`NODES_MAX`](Self::NODES_MAX) nodes, to explore; `None` for other numbers.
     pub fn new(nodes: NodeId, rules: Rules, bounds: Bounds) -> Option<Self> {
-        (1..=Self::NODES_MAX).contains(&nodes).then_some(Self { nodes, rules, bounds: Some(bounds) })
+        (1..=Self::NODES_MAX).contains(&nodes).then_some(Self {
+            nodes,
+            voters: nodes,
+            rules,
+            bounds: Some(bounds),
+        })
     }
 
     /// The same, to follow an implementation. Its disk lags, whatever the rules say.
     pub fn open(nodes: NodeId, rules: Rules) -> Option<Self> {
         let rules = Rules { disk_lags: true, ..rules };
-        (1..=Self::NODES_MAX).contains(&nodes).then_some(Self { nodes, rules, bounds: None })
+        (1..=Self::NODES_MAX).contains(&nodes).then_some(Self { nodes, voters: nodes, rules, bounds: None })
+    }
+
+    /// The same, of which only the first so many vote at first: all, where there are no more.
+    #[must_use]
+    pub fn with_voters(self, voters: NodeId) -> Self {
+        Self { voters: voters.min(self.nodes), ..self }
     }
 
     fn is_open(&self) -> bool {
@@ -269,7 +282,7 @@ impl Model for Raft {
     type Action = Action;
 
     fn initial(&self, out: &mut Vec<State>) {
-        out.push(State::new(self.nodes));
+        out.push(State::new(self.nodes, self.voters));
     }
 
     fn step(&self, state: &mut State, action: &Action) -> Step<State> {

@@ -17,7 +17,9 @@ pub fn owned_term(term: u32, node: Option<NodeId>) -> u32 {
 }
 
 impl Rules {
-    /// What the crate `openraft` 0.9 does. Its heartbeats are `Append`s.
+    /// What the crate `openraft` 0.9 does, with changes of the configuration off, which are settings of the target. Its
+    /// heartbeats are `Append`s. Since each configuration has a set of voters of the one before, a leader need not commit an
+    /// entry of its term before it changes one: of two changes of the same configuration only one gets its majority.
     pub const fn openraft_0_9() -> Self {
         Self {
             empty_entry: true,
@@ -30,6 +32,8 @@ impl Rules {
             owned_terms: true,
             cuts_refused: true,
             leads_again: true,
+            whole_configurations: true,
+            change_in_own_term: false,
             ..Self::lagging()
         }
     }

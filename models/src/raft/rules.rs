@@ -56,6 +56,8 @@ pub struct Rules {
     pub one_change: bool,
     /// A leader changes the configuration once it has committed an entry of its term.
     pub change_in_own_term: bool,
+    /// An entry of a change says the whole configuration, which has a set of voters of the one before.
+    pub whole_configurations: bool,
     /// A joint configuration decides by the majorities of both.
     pub both_majorities: bool,
     /// How reads are confirmed that do not go into the log.
@@ -117,6 +119,7 @@ impl Rules {
             applied_configuration: false,
             one_change: true,
             change_in_own_term: true,
+            whole_configurations: false,
             both_majorities: true,
             reads: Reads::Off,
             read_in_own_term: true,

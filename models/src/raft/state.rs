@@ -84,9 +84,9 @@ pub struct NodeState {
 }
 
 impl NodeState {
-    fn new(nodes: NodeId) -> Self {
+    fn new(nodes: NodeId, voters: NodeId) -> Self {
         let count = usize::from(nodes);
-        let configuration = Configuration::of_voters(nodes);
+        let configuration = Configuration::of_voters(voters);
         Self { up: true, next: vec![1; count], matched: vec![0; count], configuration, ..Self::default() }
     }
 
@@ -226,9 +226,9 @@ pub(super) struct Marks {
 }
 
 impl State {
-    pub(super) fn new(nodes: NodeId) -> Self {
+    pub(super) fn new(nodes: NodeId, voters: NodeId) -> Self {
         Self {
-            nodes: vec![NodeState::new(nodes); usize::from(nodes)],
+            nodes: vec![NodeState::new(nodes, voters); usize::from(nodes)],
             messages: BTreeSet::new(),
             proposed: 0,
             reads: 0,
@@ -288,7 +288,7 @@ impl State {
 
 impl Clone for State {
     fn clone(&self) -> Self {
-        let mut out = Self::new(0);
+        let mut out = Self::new(0, 0);
         out.clone_from(self);
         out
     }

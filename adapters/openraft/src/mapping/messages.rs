@@ -1,9 +1,10 @@
 //! Messages and entries of the crate as those of the model.
 
+use crate::members::configuration;
 use crate::message::{Body, Wire};
 use crate::types::{Entry, LogId, Vote};
 use misrule_models::NodeId;
-use misrule_models::raft::{LogEntry, Message, owned_term};
+use misrule_models::raft::{Change, LogEntry, Message, owned_term};
 use misrule_world::mix;
 use openraft::EntryPayload;
 use openraft::raft::AppendEntriesResponse;
@@ -32,7 +33,7 @@ fn place(id: Option<&LogId>) -> (u32, u32) {
     id.map_or((0, 0), |id| (id.index as u32, rank((id.leader_id.term, id.leader_id.node_id))))
 }
 
-/// An entry as the model has it: an empty one is 0, any other is told by a hash of its content.
+/// An entry as the model has it: an empty one is 0, a membership a change, any other is told by a hash of its content.
 pub(super) fn to_entry(entry: &Entry) -> LogEntry {
     let value = match &entry.payload {
         EntryPayload::Blank => 0,
@@ -40,11 +41,7 @@ pub(super) fn to_entry(entry: &Entry) -> LogEntry {
             let [what, call] = command.word();
             mix(mix(what) ^ call) as u32 | 1
         }
-        EntryPayload::Membership(membership) => {
-            let sets = membership.get_joint_config().iter().flat_map(|set| set.iter().chain([&0]));
-            let ids = sets.copied().chain(membership.nodes().map(|(id, _)| *id));
-            ids.fold(1, |hash, id| mix(hash ^ id)) as u32 | 1
-        }
+        EntryPayload::Membership(membership) => Change::whole(configuration(membership)).value(),
     };
     LogEntry { term: place(Some(&entry.log_id)).1, value }
 }

@@ -89,6 +89,36 @@ fn both_majorities_of_a_joint_configuration_decide() {
     }
 }
 
+/// Entries with the whole configuration: through a joint one, out of it to other voters, and with learners at any time. A
+/// leader need not have committed an entry of its term, since one that lacks the change needs a majority that has it.
+#[test]
+fn a_whole_configuration_follows_one_with_its_voters() {
+    let rules = Rules { whole_configurations: true, membership: Membership::Joint, ..SINGLE };
+    let mut script = Script::new(rules);
+    let whole = |voters: u8, outgoing: u8| {
+        let learners = 0b111 & !(voters | outgoing);
+        propose(0, Change::whole(Configuration { voters, outgoing, learners, ..Configuration::default() }))
+    };
+    script.elect(0, 1);
+    assert!(!script.takes(&propose(0, Change::removes(2))), "it says what changes");
+    assert!(!script.takes(&whole(0b11, 0)), "two of three and two of two need not meet");
+    script.take(&whole(0b11, 0b111));
+    assert!(!script.takes(&whole(0b11, 0)), "the one before is not committed");
+    script.replicate(0, 1);
+    script.take(&Action::AdvanceCommit { node: 0 });
+    script.take(&whole(0b101, 0b11));
+    script.replicate(0, 1);
+    script.replicate(0, 2);
+    assert!(!script.takes(&Action::AdvanceCommit { node: 0 }), "node 3 has the first entry only");
+    script.replicate(0, 2);
+    script.take(&Action::AdvanceCommit { node: 0 });
+    script.take(&whole(0b101, 0));
+    assert_eq!(script.1.node(0).configuration.to_string(), "1,3+2");
+    script.replicate(0, 2);
+    script.take(&Action::AdvanceCommit { node: 0 });
+    assert!(script.broken().is_empty() && script.holds("configuration-changed"));
+}
+
 /// What a follower takes back of its log it takes back of the configuration.
 #[test]
 fn a_log_that_is_cut_takes_its_changes_back() {
@@ -167,8 +197,11 @@ fn membership_is_safe_and_its_states_are_counted() {
     let paper = Rules { membership: Membership::Single, ..Rules::paper() };
     let joint = Rules { membership: Membership::Joint, ..paper };
     let applied = Rules { applied_configuration: true, change_in_own_term: false, ..paper };
+    let whole = Rules { whole_configurations: true, change_in_own_term: false, ..joint };
     let mut counts = Vec::new();
     for (name, rules, bounds) in [
+        ("whole", whole, (1, 2, 0)),
+        ("whole, two terms", whole, (2, 1, 0)),
         ("single", paper, (1, 2, 0)),
         ("single with a crash", Rules { empty_entry: true, ..paper }, (1, 1, 1)),
         ("joint", joint, (1, 3, 0)),
@@ -180,15 +213,17 @@ fn membership_is_safe_and_its_states_are_counted() {
         let found = explore(&model, Limits::default(), None).unwrap();
         let broken = found.properties.iter().find(|property| property.verdict == Verdict::Violated);
         assert_eq!((found.bound, broken.map(|property| property.name)), (None, None), "{name}");
+        counts.push((name, found.states));
         let changed = found.properties.iter().find(|it| it.name == "configuration-changed").unwrap();
         assert_eq!(changed.verdict, Verdict::Seen, "{name}");
-        counts.push((name, found.states));
     }
     assert_eq!(counts, COUNTS);
 }
 
 /// States of two nodes.
-const COUNTS: [(&str, u64); 6] = [
+const COUNTS: [(&str, u64); 8] = [
+    ("whole", 33_425),
+    ("whole, two terms", 30_561),
     ("single", 2_897),
     ("single with a crash", 5_354),
     ("joint", 64_313),
