@@ -1,4 +1,5 @@
 //! What mappings expect of choices is what these do.
+#![allow(clippy::unwrap_used, reason = "a helper of tests that panics fails the test")]
 
 use misrule_engine::{Drawer, open};
 use misrule_world::{Effect, FaultProfile, Key, Report, Rng, SOMETIMES, Search, Target, Watch};

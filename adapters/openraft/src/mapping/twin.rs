@@ -35,7 +35,9 @@ impl Mapping<Openraft> for Twin {
                 Event::Action(Action::Propose { value, .. }) => hide(value),
                 Event::Action(Action::Deliver(envelope) | Action::Send(envelope)) => {
                     if let Message::Append { entries, .. } = &mut envelope.message {
-                        entries.iter_mut().for_each(|entry| hide(&mut entry.value));
+                        for entry in entries.iter_mut() {
+                            hide(&mut entry.value);
+                        }
                     }
                 }
                 _ => {}
