@@ -73,11 +73,16 @@ pub(crate) fn is_modelled(_: &Settings) -> bool {
     compat::MODELLED
 }
 
+/// Whether a node goes on before its disk is synced.
+fn flushes_late(settings: &Settings) -> bool {
+    settings.word("flush") != "at-once"
+}
+
 /// The model of the cluster that the setup describes; `None` with a release that it does not follow.
 pub(crate) fn model(setup: &Setup) -> Option<model::Raft> {
     let settings = &setup.settings;
     let (pre_vote, check_quorum) = (settings.is_on("pre-vote"), settings.is_on("check-quorum"));
-    let late_flush = settings.word("flush") != "at-once";
+    let late_flush = flushes_late(settings);
     let membership = match settings.word("membership") {
         "single" => Membership::Single,
         "joint" => Membership::Joint,
@@ -146,7 +151,7 @@ impl Steps {
     pub(crate) fn new(setup: &Setup) -> Self {
         let pre_vote = setup.settings.is_on("pre-vote");
         let membership = setup.settings.word("membership") != "off";
-        let late_flush = setup.settings.word("flush") != "at-once";
+        let late_flush = flushes_late(&setup.settings);
         Self { pre_vote, membership, late_flush, ..Self::default() }
     }
 

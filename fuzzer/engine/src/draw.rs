@@ -142,7 +142,7 @@ impl Drawer {
         unless(draw_clients::can_ask(menu), bit(ChoiceKind::Request));
         unless(menu.up != 0, bit(ChoiceKind::Crash) | bit(ChoiceKind::Retry));
         unless(menu.sessions_waiting != 0, bit(ChoiceKind::Retry) | bit(ChoiceKind::Abandon));
-        unless(menu.up != all(menu), bit(ChoiceKind::Restart));
+        unless(menu.up != menu.all_nodes(), bit(ChoiceKind::Restart));
         unless(menu.cuts > 0, bit(ChoiceKind::Heal));
         unless(menu.clogs > 0, bit(ChoiceKind::Unclog));
         unless(draw_disk::has_outcomes(menu), bit(ChoiceKind::Disk));
@@ -195,7 +195,7 @@ impl Drawer {
                 Some(crash)
             }
             ChoiceKind::Restart => {
-                let down = !menu.up & all(menu);
+                let down = !menu.up & menu.all_nodes();
                 let node = nth_bit(down, rng.below(down.count_ones()))?;
                 Some(draw_disk::restart(node, menu, rng, &mut self.pending))
             }
@@ -249,11 +249,6 @@ const KINDS: [ChoiceKind; 16] = [
 
 fn bit(kind: ChoiceKind) -> u32 {
     1 << kind as u8
-}
-
-/// The bit set of all nodes.
-fn all(menu: &Menu) -> u64 {
-    u64::MAX >> (64 - u32::from(menu.nodes))
 }
 
 /// Every other time, a local step of a node that has a crash point now: in local steps nodes write the most.

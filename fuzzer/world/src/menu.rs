@@ -166,6 +166,16 @@ impl Menu {
         usize::from(from) * usize::from(self.nodes) + usize::from(to)
     }
 
+    /// The last position on a link from which a message may be delivered now, counted from 1; 0 where none may.
+    pub fn reach(&self, from: NodeId, to: NodeId) -> u16 {
+        self.deliverable[self.link(from, to)].min(self.contract.reach())
+    }
+
+    /// Bit set of all nodes.
+    pub fn all_nodes(&self) -> u64 {
+        u64::MAX >> (64 - u32::from(self.nodes))
+    }
+
     /// Sender and receiver of the link at a position, as [`Menu::link`] counts.
     pub fn ends(&self, link: usize) -> (NodeId, NodeId) {
         let nodes = usize::from(self.nodes);

@@ -7,9 +7,8 @@
 use crate::choice::{Choice, Slot};
 use crate::links::Links;
 use crate::menu::Menu;
-use misrule_models::{Key, Kind, LensSet, Model, NodeId, StableHasher, Step};
+use misrule_models::{Key, Kind, LensSet, Model, NodeId, Step, stable_hash};
 use std::collections::BTreeSet;
-use std::hash::{Hash, Hasher};
 
 /// The lens of keys that stand for `sometimes` properties: the facet is the property's place among them.
 pub const SOMETIMES: u8 = u8::MAX;
@@ -64,7 +63,7 @@ impl<'a> Search<'a> {
         unseen: &dyn Fn(usize) -> bool,
     ) {
         let mut reached = vec![Reached { state: start.clone(), from: 0, by: 0, used: 0 }];
-        let mut known = BTreeSet::from([hash(start)]);
+        let mut known = BTreeSet::from([stable_hash(start)]);
         let mut at = 0;
         while at < reached.len() {
             for (by, one) in expected.iter().enumerate().take(EXPECTED_MAX) {
@@ -72,7 +71,7 @@ impl<'a> Search<'a> {
                     continue;
                 }
                 let Some(state) = after(model, &reached[at].state, &one.actions) else { continue };
-                if !known.insert(hash(&state)) {
+                if !known.insert(stable_hash(&state)) {
                     continue;
                 }
                 self.states += 1;
@@ -128,12 +127,6 @@ fn way<S, A>(reached: &[Reached<S>], expected: &[Expected<A>]) -> Vec<Choice> {
     parts.into_iter().rev().flatten().copied().collect()
 }
 
-fn hash(state: &impl Hash) -> u64 {
-    let mut hasher = StableHasher::default();
-    state.hash(&mut hasher);
-    hasher.finish()
-}
-
 /// The messages that may be delivered now, sender and receiver first. Each is named by the first of its kind, so that a
 /// choice still fits where one before it was delivered.
 pub fn deliverable<'a, M: Clone>(
@@ -142,8 +135,7 @@ pub fn deliverable<'a, M: Clone>(
 ) -> impl Iterator<Item = (NodeId, NodeId, &'a M, Choice)> {
     let ends = (0..menu.nodes).flat_map(|from| (0..menu.nodes).map(move |to| (from, to)));
     ends.flat_map(move |(from, to)| {
-        let reach = menu.deliverable[menu.link(from, to)].min(menu.contract.reach());
-        let (mut kinds, reach) = (0_u64, usize::from(reach));
+        let (mut kinds, reach) = (0_u64, usize::from(menu.reach(from, to)));
         let first = move |(_, kind): &(&M, u8)| {
             let bit = 1 << (*kind).min(63);
             let is_first = kinds & bit == 0;

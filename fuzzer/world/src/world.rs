@@ -387,7 +387,7 @@ impl<S: System, J: Judge<S>> Run for World<S, J> {
             self.set_up(node, self.nodes[usize::from(node)].is_some());
         }
         self.offer_timers();
-        self.touched = self.all_nodes();
+        self.touched = self.menu.all_nodes();
         self.finish(None, true, report);
     }
 

@@ -124,8 +124,7 @@ impl Exhaustive {
 /// The messages that may be delivered to the node next.
 fn deliveries(to: NodeId, menu: &Menu, with: &mut dyn FnMut(Slot)) {
     for from in 0..menu.nodes {
-        let reach = menu.deliverable[menu.link(from, to)].min(menu.contract.reach());
-        (1..=reach).for_each(|at| with(Slot { from, to, at, kind: Slot::ANY_KIND }));
+        (1..=menu.reach(from, to)).for_each(|at| with(Slot { from, to, at, kind: Slot::ANY_KIND }));
     }
 }
 

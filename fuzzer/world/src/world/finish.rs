@@ -27,15 +27,10 @@ impl<S: System, J: Judge<S>> World<S, J> {
             views: &self.views,
             up: self.menu.up,
             died: false,
-            touched: self.all_nodes(),
+            touched: self.menu.all_nodes(),
             links: &self.cx.links,
         };
         let _ = guard(|| self.judge.plan(&seen, &self.menu, search));
-    }
-
-    /// Bit set of all nodes.
-    pub(super) fn all_nodes(&self) -> u64 {
-        u64::MAX >> (64 - u32::from(self.vocabulary.nodes))
     }
 
     /// Lets the judge look at the step and finishes the record of it.
