@@ -73,8 +73,9 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::owned_term;
-    use crate::raft::{Action, Bounds, Envelope, Message, Raft, Role, Rules, State};
-    use crate::{Limits, Model, Step, Verdict, explore};
+    use crate::raft::tests::{model, sound};
+    use crate::raft::{Action, Envelope, Message, Raft, Role, Rules, State};
+    use crate::{Model, Step};
 
     #[test]
     fn rules_are_safe_and_their_states_are_counted() {
@@ -90,16 +91,7 @@ mod tests {
             ("openraft", crate_0_9, one),
             ("openraft with a crash", crate_0_9, crash),
         ] {
-            let bounds = Bounds {
-                term_max: bounds.0,
-                entries_max: bounds.1,
-                faults_max: bounds.2,
-                ..Bounds::default()
-            };
-            let found = explore(&Raft::new(2, rules, bounds).unwrap(), Limits::default(), None).unwrap();
-            let broken = found.properties.iter().find(|property| property.verdict == Verdict::Violated);
-            assert_eq!((found.bound, broken.map(|property| property.name)), (None, None), "{name}");
-            counts.push((name, found.states));
+            counts.push((name, sound(name, &model(2, rules, bounds)).states));
         }
         assert_eq!(counts, COUNTS);
     }
